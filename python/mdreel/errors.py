@@ -20,7 +20,7 @@ class MdreelError(Exception):
     message : str
         The expected value, the actual value, and how to fix the problem.
     path : str or os.PathLike, optional
-        The file, channel or directory with the problem. The message starts with this path.
+        The file, channel or directory with the problem, which is used as the start of the message.
     frame : int, optional
         Number of the frame with the problem, starting from 0.
 

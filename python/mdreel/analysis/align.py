@@ -43,42 +43,42 @@ if TYPE_CHECKING:
 
 
 class AlignTraj(ReportOutput, MDAnalysisInterface):
-    """Superpose each frame on a reference and write the superposed frames to a new trajectory.
+    """Superpose a trajectory on a reference and write the superposed frames to a new trajectory.
 
     Parameters
     ----------
     mobile : MDAnalysis.Universe or AtomGroup
-        The system to superpose. All atoms of its Universe are moved and written.
+        The system to superpose. All atoms of its Universe will be moved and written.
     reference : MDAnalysis.Universe, AtomGroup or array_like, shape (n_selected, 3), float64, or None
-        Structure to superpose on. The same selection is applied to it. You can also pass an array with the positions of
-        the selected atoms in Å. If None, frames are superposed on a frame of `mobile` itself.
+        Structure to superpose on, to which the same selection is applied. You can also pass an array with the positions
+        of the selected atoms in Å. If None, a frame of `mobile` itself is used.
     select : str, tuple, dict or None
-        Atoms to superpose, in MDAnalysis's selection language. All other atoms move with them. To select different
+        Atoms to superpose, in MDAnalysis's selection language. All other atoms will move with them. To select different
         atoms in `mobile` and `reference`, pass ``(mobile, reference)`` or ``{"mobile": ..., "reference": ...}``. See
         `mdreel.RMSD`.
     filename : path, optional
-        The output file. Its extension selects the format. Formats that mdreel cannot write, such as PDB, are written by
-        MDAnalysis, which is slower. The default is a file in the current directory whose name consists of `prefix` and
-        the name of the mobile trajectory.
+        The output file, in the format given by its extension. If this format is not supported by mdreel, for example
+        for PDB, the file will be written by MDAnalysis, which is slower. By default, the file is written to the current
+        directory, and its name consists of `prefix` and the name of your trajectory.
     prefix : str
         Prefix for the default file name.
     weights : {None, "mass"} or array_like, shape (n_selected,), float64
-        Weights of the selected atoms. If "mass", the masses of the reference atoms are used.
+        Weights of the selected atoms. Use "mass" for the masses of the reference atoms.
     tol_mass : float
-        Largest allowed difference between the masses of corresponding atoms, in amu.
+        Largest difference in amu that is allowed between the masses of corresponding atoms.
     match_atoms : bool
-        Whether to check that the atoms of the reference correspond to the selected atoms. Corresponding atoms have the
-        same masses, and the same names and residues in the same order. If False, atoms are compared in the given order
-        without this check.
+        Whether to check that the atoms of the reference correspond to the selected atoms. This means that they have the
+        same masses, and the same names and residues in the same order. If False, atoms will be compared in the given
+        order without this check.
     strict : bool
-        Whether to raise an error if the numbers of atoms differ. Otherwise, residues with different numbers of atoms
-        are excluded from the superposition, and a warning is issued.
+        Whether to raise an error if the numbers of atoms differ. Otherwise, residues in which they differ are excluded
+        from the superposition, and you will see a warning.
     force : bool
-        Whether to replace an existing file. The old file is kept until the new one is complete.
+        Whether to replace an existing file, which is kept until the new one is complete.
     in_memory : bool
-        Whether to change the positions in memory instead of writing a file. In this case, an in-memory trajectory
-        permanently replaces the Universe's trajectory, and `filename` and `prefix` are ignored. If the trajectory is
-        already in memory, `run` always changes it.
+        Whether to change the positions in memory instead of writing a file. An in-memory trajectory will then
+        permanently replace the Universe's trajectory, and `filename` and `prefix` are ignored. A trajectory that is
+        already in memory is always changed by `run`.
     writer_kwargs : dict, optional
         Options for the writer. For XTC files, ``{"precision": n}`` sets the number of decimal places of coordinates in
         nm. For formats that only MDAnalysis can write, the options are passed to MDAnalysis's writer.
@@ -106,12 +106,13 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     Raises
     ------
     SelectionError
-        If there are no atoms, or if masses are used as weights but the topology has no masses.
+        If your selection is empty, or your topology does not contain the masses that should be used as weights.
     MismatchError
-        If the reference or the weights do not match the atoms, or if the selected atoms do not correspond to the
-        reference atoms in the same order. If the output file is the mobile trajectory itself.
+        If the reference or your weights do not match the atoms, or the selected atoms do not correspond to the
+        reference atoms in the same order. This error is also raised if you try to overwrite the mobile trajectory
+        itself.
     UnsupportedError
-        If the file extension or an option in `writer_kwargs` is unknown. In `run`, if the format can store only a
+        If the file extension or an option in `writer_kwargs` is unknown. In `run`, if the format can only be used for a
         single frame.
     OSError
         If the file exists and `force` is false.
@@ -119,17 +120,18 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
     Warns
     -----
     AtomOrderWarning
-        If residues are excluded, or if atoms may not correspond to the reference atoms.
+        When residues are excluded, or your atoms may not correspond to the reference atoms.
     MdreelWarning
-        If a file is requested, but the Universe's trajectory is in memory.
+        When you request a file, but the Universe's trajectory is in memory.
 
     Notes
     -----
-    Results agree with `MDAnalysis.analysis.align.AlignTraj` to within the precision of XTC. If a file is written,
-    velocities and forces are rotated together with the positions. In memory, only positions change. Cells are not
-    rotated. Frames are superposed and encoded in parallel, but written in order. The trajectory is read twice: first
-    the selected atoms for the RMSD, then all atoms for the output. The memory use does not depend on the number of
-    frames, apart from 24 bytes per frame for the results. If the trajectory is in memory, two copies of it are needed.
+    Results agree with `MDAnalysis.analysis.align.AlignTraj` to within the precision of XTC. When a file is written,
+    velocities and forces are rotated together with the positions. In memory, only positions will change. Cells are not
+    rotated. Frames can be superposed and encoded in parallel, but are always written in order. The trajectory is read
+    twice: first the selected atoms for the RMSD, then all atoms for the output. Apart from 24 bytes per frame for the
+    results, memory use does not depend on the number of frames. However, if the trajectory is in memory, two copies of
+    it are needed.
 
     Examples
     --------
@@ -289,7 +291,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
 transformations
             See `Analysis.run`.
         backend : str or Executor
-            Executor that computes the RMSD. Threads always write the frames.
+            Executor that computes the RMSD. The frames are always written by threads.
 
         Returns
         -------

@@ -39,7 +39,7 @@ _STRUCTURE = ".nc"
 
 
 class AverageStructure(Analysis):
-    """Compute the average structure after superposing each frame on a reference.
+    """Compute the average structure after superposing all frames on a reference.
 
     Parameters
     ----------
@@ -51,25 +51,25 @@ class AverageStructure(Analysis):
         Atoms to superpose and average, in MDAnalysis's selection language. To select different atoms in `mobile` and
         `reference`, pass ``(mobile, reference)`` or ``{"mobile": ..., "reference": ...}``. See `mdreel.RMSD`.
     filename : path, optional
-        File to which `run` writes the average structure. Its extension selects a format that MDAnalysis can write. The
-        file appears only once it is complete.
+        File to which `run` writes the average structure, in any format that MDAnalysis can write. The file will only
+        appear once it is complete.
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
-        Weight of each atom in the superposition. If "mass", the masses of the reference atoms are used.
+        Weights of the atoms in the superposition. Use "mass" for the masses of the reference atoms.
     tol_mass : float
-        Largest allowed difference between the masses of corresponding atoms, in amu.
+        Largest difference in amu that is allowed between the masses of corresponding atoms.
     match_atoms : bool
-        Whether to check that the atoms of the reference correspond to the selected atoms. Corresponding atoms have the
-        same masses, and the same names and residues in the same order. If False, atoms are compared in the given order
-        without this check.
+        Whether to check that the atoms of the reference correspond to the selected atoms. This means that they have the
+        same masses, and the same names and residues in the same order. If False, atoms will be compared in the given
+        order without this check.
     strict : bool
-        Accepted for compatibility with MDAnalysis, but without effect. If the numbers of atoms differ, an error is
-        always raised.
+        Accepted for compatibility with MDAnalysis, but not used. An error will always be raised if the numbers of atoms
+        differ.
     force : bool
-        Whether to replace an existing file. The old file is kept until the new one is complete.
+        Whether to replace an existing file, which is kept until the new one is complete.
     in_memory : bool
-        Whether `run` also superposes the positions of `mobile` in memory. In this case, an in-memory trajectory
-        permanently replaces the Universe's trajectory, and `filename` is ignored. If the trajectory is already in
-        memory, `run` always superposes it.
+        Whether `run` should also superpose the positions of `mobile` in memory. An in-memory trajectory will then
+        permanently replace the Universe's trajectory, and `filename` is ignored. A trajectory that is already in memory
+        is always superposed.
     ref_frame : int
         Frame number in the reference trajectory, starting from 0.
     trajectory : path, sequence of paths, or Source, optional
@@ -86,7 +86,7 @@ class AverageStructure(Analysis):
     results.rmsd : float
         RMSD after superposition in Å, averaged over all frames.
     results.rmsf : ndarray, shape (n_atoms,), float64
-        Root mean square fluctuation of each atom about its mean position, in Å.
+        Root mean square fluctuations of the atoms about their mean positions, in Å.
     filename : str or None
         Name of the output file, or None if no file is written, for example because positions are changed in memory.
     mobile, reference : MDAnalysis.AtomGroup, Universe
@@ -97,29 +97,29 @@ class AverageStructure(Analysis):
     Raises
     ------
     SelectionError
-        If there are no atoms, or if a selection is not valid.
+        If your selection is empty or not valid.
     MismatchError
-        If the selections have different numbers of atoms, if the weights do not match them, or if the atoms do not
+        If the selections have different numbers of atoms, your weights do not match them, or the atoms do not
         correspond to the reference atoms.
     UnsupportedError
         If MDAnalysis does not support the file extension.
     OSError
-        In `run`, if the file exists and `force` is false, or if the file cannot be written.
+        In `run`, if the file cannot be written, or already exists and `force` is false.
 
     Warns
     -----
     AtomOrderWarning
-        If atoms may not correspond to the reference atoms.
+        When atoms may not correspond to the reference atoms.
     MdreelWarning
-        If a file is requested, but the Universe's trajectory is in memory.
+        When you request a file, but the Universe's trajectory is in memory.
 
     Notes
     -----
-    The mean position is ``x_i = mean_t (R(t) x_i(t) + t(t))``, with the same rotation and translation of each frame as
-    in `mdreel.RMSD` (QCP). Superposed positions are float64. Their displacements from the reference are summed exactly,
-    in steps of 2^-36 Å, so the results are bitwise identical for every executor. As in MDAnalysis, atoms are compared
-    in the order of the selections. The memory use does not depend on the number of frames, apart from 24 bytes per
-    frame for the frame number, the time and the RMSD.
+    The mean position is ``x_i = mean_t (R(t) x_i(t) + t(t))``, using the rotations and translations of `mdreel.RMSD`
+    (QCP). Superposed positions are float64. Their displacements from the reference are summed exactly, in steps of
+    2^-36 Å, so you will get bitwise identical results from every executor. As in MDAnalysis, atoms are compared in the
+    order of the selections. The memory use does not depend on the number of frames, apart from 24 bytes per frame for
+    the frame number, the time and the RMSD.
 
     Examples
     --------
@@ -239,7 +239,7 @@ class AverageStructure(Analysis):
         Parameters
         ----------
         path : path
-            The output file. It appears only once it is complete. If the extension is one of
+            The output file, which will only appear once it is complete. If you use one of the extensions
             ``.csv .xvg .npz .parquet .json .xlsx``, the table is written. All other extensions, including ``.nc``,
             select a structure format.
         force : bool
@@ -255,11 +255,11 @@ class AverageStructure(Analysis):
         Raises
         ------
         AttributeError
-            If the analysis has not been run yet.
+            When the analysis has not been run yet.
         UnsupportedError
-            If neither mdreel nor MDAnalysis supports the file extension, or if a required package is missing.
+            When the file extension is supported by neither mdreel nor MDAnalysis, or a required package is missing.
         OSError
-            If the file exists and `force` is false, or if it cannot be written.
+            When the file cannot be written, or already exists and `force` is false.
 
         Examples
         --------

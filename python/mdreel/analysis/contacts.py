@@ -65,38 +65,38 @@ class Contacts(TwoGroupAnalysis):
     u : MDAnalysis.Universe
         The Universe.
     select : tuple of two str or MDAnalysis.AtomGroup
-        The two groups. With ``method="count"``, a group can be an UpdatingAtomGroup. In this case, pairs of the atoms
-        that are selected in each frame are counted.
+        The two groups. If you use ``method="count"``, a group can be an UpdatingAtomGroup, which is evaluated in each
+        frame.
     refgroup : tuple of two MDAnalysis.AtomGroup, sequence of such tuples, int, or None
-        The two groups in one or more references, with as many atoms as in `select`. Their positions are taken from the
-        current frame of their Universe. Alternatively, pass the number of a frame of the trajectory. Pass None if
-        `method` is ``"count"``.
+        The two groups in one or more references, with as many atoms as in `select`. We use their positions in the
+        current frame of their Universe. Alternatively, you can pass the number of a frame of the trajectory. If
+        `method` is ``"count"``, this should be None.
     method : {"hard_cut", "soft_cut", "radius_cut", "count"} or callable
-        Criterion for counting a contact of the reference. With ``"hard_cut"``, the atoms must not be farther apart than
-        in the reference. With ``"soft_cut"``, each contact is weighted by a smooth function of the distance. With
-        ``"radius_cut"``, the atoms must not be farther apart than `radius`. With ``"count"``, all pairs within `radius`
-        are counted, and no reference is needed. If you pass a function, it receives the distances of the contacts in
-        the frame and in the reference, both in Å and of shape (n_contacts,), and `kwargs`. It must return a number.
+        Criterion for counting a contact of the reference. In ``"hard_cut"``, the atoms must not be farther apart than
+        in the reference, and in ``"radius_cut"``, not farther than `radius`. ``"soft_cut"`` weights contacts by a
+        smooth function of the distance. ``"count"`` counts all pairs within `radius`, and needs no reference. You can
+        also pass a function that returns a number. It will be called with `kwargs` and the distances of the contacts in
+        the frame and in the reference, both in Å and of shape (n_contacts,).
     radius : float
         Largest distance between two atoms that are in contact in the reference, in Å.
     pbc : bool
         Whether to use the minimum image convention if the frame or the reference has a cell.
     kwargs : mapping, optional
-        Parameters of the method. ``"soft_cut"`` has the parameters ``beta`` (default 5 Å^-1) and ``lambda_constant``
-        (default 1.8). ``"radius_cut"`` has the parameter ``radius`` (default: `radius`), which does not affect the
+        Parameters of the method. For ``"soft_cut"``, you can set ``beta`` (default 5 Å^-1) and ``lambda_constant``
+        (default 1.8). For ``"radius_cut"``, you can set ``radius`` (default: `radius`), which does not affect the
         contacts of the reference.
     pairs : {"unique", "all"}, optional
-        Pairs of atoms to consider. With ``"unique"``, each pair of different atoms is counted once. With ``"all"``,
-        each entry of the distance matrix is counted, as in MDAnalysis. If the groups share atoms, these atoms are then
-        in contact with themselves, and each pair of them is counted twice. The default is ``"unique"`` for
-        ``method="count"``, and otherwise ``"all"`` with a warning if this makes a difference.
+        Pairs of atoms to consider. Use ``"unique"`` to count each pair of different atoms once, or ``"all"`` to count
+        all entries of the distance matrix, as in MDAnalysis. If the groups share atoms, these will then be in contact
+        with themselves, and pairs of them are counted twice. The default is ``"unique"`` for ``method="count"``, and
+        otherwise ``"all"`` with a warning if this makes a difference.
     require_cell : bool
         Whether to require a cell in every frame and reference if `pbc` is true.
     tol_mass : float
-        Largest allowed difference between the masses of corresponding atoms, in amu.
+        Largest difference in amu that is allowed between the masses of corresponding atoms.
     match_atoms : bool
-        Whether to check that the atoms of `refgroup` correspond to the atoms of `select`. Corresponding atoms have the
-        same masses, and the same names and residues in the same order. If False, the atoms are not checked.
+        Whether to check that the atoms of `refgroup` correspond to the atoms of `select`. This means that they have the
+        same masses, and the same names and residues in the same order.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
@@ -110,7 +110,7 @@ class Contacts(TwoGroupAnalysis):
         The groups.
     n_initial_contacts : int
         Number of contacts in the first reference. If the reference is a frame number, this attribute and the next two
-        are available only after `run`.
+        are only available after `run`.
     initial_contacts : list of ndarray, shape (n_first, n_second), bool
         Contacts of each reference.
     r0 : list of ndarray, shape (n_first, n_second), float64
@@ -123,36 +123,37 @@ class Contacts(TwoGroupAnalysis):
     Raises
     ------
     SelectionError
-        If a group has no atoms, or if a selection is invalid. If `refgroup` consists of groups, one group may be empty.
-        If a group is neither a string nor an AtomGroup. In this case, the error is also a TypeError.
+        When your selection is empty or not valid. However, one group may be empty if `refgroup` consists of groups. If
+        a group is neither a string nor an AtomGroup, this error is also a TypeError.
     UnsupportedError
-        If a group is an UpdatingAtomGroup and `method` is not ``"count"``. The error is also a TypeError.
+        When you use an UpdatingAtomGroup and `method` is not ``"count"``. This error is also a TypeError.
     MismatchError
-        If the radius is not a valid length, or if the method is unknown. If the atoms of a reference do not correspond
-        to the atoms of the groups. In `run`, if a reference has no contacts, or if a function does not return a number.
-        With ``require_cell=True``, if a reference or (in `run`) a frame has no periodic cell. With ``pbc=True``, if a
-        cell has no volume.
+        When the radius is not a valid length, the method is unknown, or the atoms of a reference do not correspond to
+        those of your groups. In `run`, when a reference has no contacts, or your function does not return a number.
+        When a reference or (in `run`) a frame has no periodic cell, and you use ``require_cell=True``. When a cell has
+        no volume, and you use ``pbc=True``.
 
     Warns
     -----
     MdreelWarning
-        If pairs of atoms are counted twice because the groups share atoms or contain an atom twice, and `pairs` is not
-        given. If a group has no atoms. In this case, `run` raises a MismatchError, because there are no contacts.
+        When pairs of atoms are counted twice because your groups share atoms or contain an atom twice, and you did not
+        pass `pairs`. You will also be warned if a group is empty, as `run` then raises a MismatchError for lack of
+        contacts.
     RangeWarning
-        If contacts are counted beyond half of the shortest lattice vector. Each pair of atoms is then counted only
+        When contacts are counted beyond half of the shortest lattice vector. A pair of atoms can then only be counted
         once, although several of its images may be in contact.
 
     Notes
     -----
-    Q is the fraction of the contacts of a reference that exist in a frame. With ``"soft_cut"``, it is the mean of
+    Q is the fraction of the contacts of a reference that exist in a frame. For ``"soft_cut"``, it is the mean of
     ``1 / (1 + exp(beta (r - lambda r0)))`` (Best, Hummer, Eaton, PNAS 110 (2013) 17874), as in
-    `MDAnalysis.analysis.contacts.Contacts`. If the groups share atoms, some contacts are spurious, because each
-    shared atom is in contact with itself (1/2 with ``"soft_cut"``) and pairs of shared atoms are counted twice. Use
-    ``pairs="unique"`` to avoid this. Calculations use float64, so contacts at the cutoff may differ from those in
-    MDAnalysis, which uses single precision. Only pairs in contact in a reference are evaluated, except for functions,
-    which receive all pairs. For ``"count"``, pairs are found with a cell list.
+    `MDAnalysis.analysis.contacts.Contacts`. Note that if the groups share atoms, some contacts are spurious: a shared
+    atom is in contact with itself (1/2 with ``"soft_cut"``) and pairs of shared atoms are counted twice. To avoid this,
+    use ``pairs="unique"``. Calculations use float64, so contacts at the cutoff may differ from those in MDAnalysis,
+    which uses single precision. Only pairs in contact in a reference are evaluated, except for functions, which receive
+    all pairs. For ``"count"``, pairs are found using a cell list.
 
-    The results need 8 bytes of memory per frame and column, 16 bytes per frame, and 16 bytes per reference contact.
+    You will need 8 bytes of memory per frame and column, 16 bytes per frame, and 16 bytes per reference contact.
 
     Examples
     --------

@@ -36,12 +36,12 @@ def autocorrelation(
     normalize : bool
         Whether to divide by the value at lag 0.
     subtract_mean : bool
-        Whether to correlate the deviations from the mean. Ignored for Legendre polynomials.
+        Whether to correlate the deviations from the mean. This is ignored for Legendre polynomials.
     vectors : bool
-        Whether the last axis contains the components of vectors. In this case, products are scalar products.
+        Whether the last axis contains the components of vectors, so that products are scalar products.
     legendre : {1, 2}, optional
-        Order of the Legendre polynomial. If given, the polynomial of the cosine between the directions of vectors is
-        averaged.
+        Order of the Legendre polynomial. If given, the polynomial of the cosine between the directions of vectors will
+        be averaged.
 
     Returns
     -------
@@ -51,13 +51,13 @@ def autocorrelation(
     Raises
     ------
     MismatchError
-        If there are no frames, if values are not finite, if a vector has zero length, or if the order of the polynomial
-        is unknown.
+        When there are no frames, values are not finite, a vector has zero length, or the order of the polynomial is
+        unknown.
 
     Notes
     -----
-    The function uses zero-padded Fourier transforms (Wiener and Khinchin), so the run time grows as n log n. The
-    second-order polynomial is computed from products of coordinates: ``cos^2 = sum_ij u_i u_j(0) u_i u_j(t)``.
+    As we use zero-padded Fourier transforms (Wiener and Khinchin), the run time grows as n log n. The second-order
+    polynomial can be computed from products of coordinates: ``cos^2 = sum_ij u_i u_j(0) u_i u_j(t)``.
 
     Examples
     --------
@@ -143,18 +143,18 @@ def statistical_inefficiency(timeseries: ArrayLike) -> float:
     Returns
     -------
     float
-        The number of frames per independent sample, at least 1. The standard error of the mean is
-        ``sqrt(g variance / n_frames)``.
+        The number of frames per independent sample, at least 1. You can use it to obtain the standard error of the
+        mean, ``sqrt(g variance / n_frames)``.
 
     Raises
     ------
     MismatchError
-        If the series contains more than one quantity or has no variance.
+        If your series contains more than one quantity or has no variance.
 
     Notes
     -----
-    The estimate is ``g = 1 + 2 sum_m (1 - m/N) C(m)``, summed until the normalised autocorrelation C is no longer
-    positive (Chodera et al., J. Chem. Theory Comput. 3 (2007) 26).
+    To estimate ``g = 1 + 2 sum_m (1 - m/N) C(m)``, we sum until the normalised autocorrelation C is no longer positive
+    (Chodera et al., J. Chem. Theory Comput. 3 (2007) 26).
 
     Examples
     --------
@@ -185,8 +185,8 @@ class BlockAverages:
     lengths : ndarray, shape (n_lengths,), int64
         Number of frames in a block.
     errors : ndarray, shape (n_lengths,), float64
-        Standard error of the mean, assuming that blocks of this length are independent. The estimate converges for long
-        blocks.
+        Standard error of the mean, assuming that blocks of this length are independent. For long blocks, this estimate
+        will converge.
     uncertainties : ndarray, shape (n_lengths,), float64
         Standard error of `errors`.
     mean : float
@@ -211,13 +211,13 @@ def block_averages(timeseries: ArrayLike) -> BlockAverages:
     Returns
     -------
     BlockAverages
-        Estimates for blocks of 1, 2, 4, ... frames, as long as there are at least 4 blocks. Frames at the end that do
-        not fill a complete block are ignored.
+        Estimates for blocks of 1, 2, 4, ... frames, as long as there are at least 4 blocks. Frames at the end are
+        ignored if they do not fill a complete block.
 
     Raises
     ------
     MismatchError
-        If the series contains more than one quantity or too few frames.
+        If your series contains more than one quantity or too few frames.
 
     Notes
     -----

@@ -40,12 +40,12 @@ class CrossCorrelation(CorrelationNetwork):
     universe : MDAnalysis.Universe or AtomGroup
         The system.
     select : str, optional
-        The atoms, in MDAnalysis's selection language. None selects all atoms in the given order, with repetitions.
+        The atoms, in MDAnalysis's selection language. Use None for all atoms in the given order, with repetitions.
     superposition : bool
-        Whether to superpose each frame on the first analysed frame, with equal weights. Without superposition, the
-        motion of the whole molecule dominates the correlations.
+        Whether to superpose frames on the first analysed frame, using equal weights. This is recommended, because the
+        correlations would otherwise be dominated by the motion of the whole molecule.
     mutual_information : bool
-        Whether to compute the linear mutual information, too. It needs nine times the memory.
+        Whether to also compute the linear mutual information. This needs nine times the memory.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
@@ -56,35 +56,35 @@ class CrossCorrelation(CorrelationNetwork):
     results.correlation : ndarray, shape (n_atoms, n_atoms), float64
         Dynamic cross-correlation matrix (DCCM), from -1 (opposite displacements) to 1 (same displacements).
     results.mutual_information : ndarray, shape (n_atoms, n_atoms), float64
-        Linear mutual information in nats, from 0 to infinity. Only available with ``mutual_information=True``.
+        Linear mutual information in nats, from 0 to infinity. To compute it, set ``mutual_information=True``.
     results.generalized_correlation : ndarray, shape (n_atoms, n_atoms), float64
-        Generalized correlation, from 0 to 1, that corresponds to the mutual information. Only available with it.
+        Generalized correlation, from 0 to 1, that corresponds to the mutual information and is only available with it.
 
     Raises
     ------
     SelectionError
-        If there are no atoms, or if the selection is not valid.
+        If your selection is empty or not valid.
     MismatchError
-        In `run`, if there are fewer than two frames, or fewer than seven for the mutual information. If the matrix does
-        not fit into memory.
+        In `run`, if there are fewer than two frames, or fewer than seven for the mutual information. This error is also
+        raised if the matrix does not fit into memory.
     UnsupportedError
         If `universe` is an UpdatingAtomGroup.
 
     Notes
     -----
     The correlation is ``C_ij = <d_i . d_j> / sqrt(<d_i^2> <d_j^2>)`` for the displacements d from the mean positions.
-    The linear mutual information is ``I_ij = (ln det C_i + ln det C_j - ln det C_(ij)) / 2``. C_i and C_(ij) are the
-    covariance matrices of the positions of one atom (3 x 3) and of both (6 x 6). The generalized correlation is
+    The linear mutual information is ``I_ij = (ln det C_i + ln det C_j - ln det C_(ij)) / 2``, where C_i and C_(ij) are
+    the covariance matrices of the positions of one atom (3 x 3) and of both (6 x 6). The generalized correlation is
     ``sqrt(1 - exp(-2 I_ij / 3))`` (O. F. Lange and H. Grubmueller, Proteins 62, 1053, 2006).
 
-    Rows and columns of an atom whose fluctuation is at most 1e-6 Å are NaN, because its correlation is not defined. For
-    the mutual information, this holds for atoms that do not move along some direction. In two frames, correlations are
-    the cosines of the angles between the displacements.
+    You will find NaN in the row and column of an atom whose fluctuation is at most 1e-6 Å, as its correlation is not
+    defined. For the mutual information, this also applies to atoms that do not move along some direction. In two
+    frames, correlations are the cosines of the angles between the displacements.
 
-    One pass sums the displacements from the first analysed frame, in steps of 2^-21 Å, and their products. The sums are
-    exact, so the results are bitwise identical for every executor and any number of workers. Memory use grows by 16
-    bytes per frame. A block that waits to be merged needs 8 bytes per pair of atoms (89 MB for 3341 atoms), or 72 bytes
-    with the mutual information.
+    To compute the correlations in a single pass, we sum the displacements from the first analysed frame, in steps of
+    2^-21 Å, and their products. These sums are exact, so you will always get bitwise identical results, regardless of
+    the executor and the number of workers. Memory use grows by 16 bytes per frame. Blocks that wait to be merged need
+    another 8 bytes per pair of atoms (89 MB for 3341 atoms), or 72 bytes for the mutual information.
 
     Examples
     --------

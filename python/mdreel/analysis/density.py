@@ -37,17 +37,18 @@ class DensityAnalysis(Analysis):
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup or Universe
-        The atoms. Each atom must occur only once.
+        The atoms to count, each of which can occur only once.
     delta : float
         Width of a bin in Å.
     metadata : mapping, optional
         Entries to add to ``results.density.metadata``.
     padding : float
         Distance in Å by which the grid extends beyond the atoms. The grid is based on the positions in the current
-        frame of the Universe when you create the analysis or, with `trajectory`, in the first frame of that trajectory.
+        frame of the Universe when you create the analysis. If you pass a `trajectory`, its first frame will be used
+        instead.
     gridcenter : array_like, shape (3,), float64, optional
-        Centre of a user-defined grid in Å. Together with `xdim`, `ydim` and `zdim`, it replaces the grid around the
-        atoms.
+        Centre of a user-defined grid in Å. You can use it together with `xdim`, `ydim` and `zdim` to replace the grid
+        around the atoms.
     xdim, ydim, zdim : float, optional
         Length of the grid along each axis in Å.
     trajectory : path, sequence of paths, or Source, optional
@@ -60,28 +61,28 @@ class DensityAnalysis(Analysis):
     results.counts : ndarray, shape (n_x, n_y, n_z), int64
         Number of atoms in each bin, summed over all frames. Atoms outside the grid are not counted.
     results.density : MDAnalysis.analysis.density.Density
-        Mean number density in each bin in Å^-3, with ``.grid``, ``.edges``, ``.convert_density("nm^{-3}")`` and
+        Mean number density in Å^-3, with ``.grid``, ``.edges``, ``.convert_density("nm^{-3}")`` and
         ``.export("density.dx")``.
 
     Raises
     ------
     SelectionError
-        If there are no atoms, or if the group contains an atom more than once.
+        If your group is empty, or contains an atom more than once.
     MismatchError
-        If a width, a length or the centre is invalid, or if the grid is too fine.
+        If a width, a length or the centre is invalid, or the grid is too fine.
 
     Warns
     -----
     MdreelWarning
-        If `padding` is given together with a user-defined grid, where it has no effect. After a run, if atoms were
+        When you use `padding` together with a user-defined grid, where it is not needed. After a run, when atoms were
         outside a user-defined grid.
 
     Notes
     -----
-    The grid and the counts are identical to those of `MDAnalysis.analysis.density.DensityAnalysis`. A bin includes its
-    lower edge, and the last bin also includes its upper edge. To see the surroundings of a molecule, centre it
-    (``run(transformations=...)``) or use a superposed trajectory. The analysis needs 8 bytes of memory per bin, and the
-    same amount for each worker, regardless of the number of frames.
+    You will always get the same grid and counts as with `MDAnalysis.analysis.density.DensityAnalysis`. The lower edge
+    of a bin always belongs to this bin. In the last bin, this is also the case for the upper edge. If you want to see
+    the surroundings of a molecule, you should centre it (``run(transformations=...)``) or use a superposed trajectory.
+    You need 8 bytes of memory per bin, and this amount again for each worker, regardless of the number of frames.
 
     Examples
     --------

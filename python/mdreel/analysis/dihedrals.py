@@ -116,8 +116,9 @@ class Dihedral(QuadrupleAngles):
     Parameters
     ----------
     atomgroups : sequence of MDAnalysis.AtomGroup, or mapping of str to MDAnalysis.AtomGroup
-        Groups of four atoms in the same Universe. The dihedral angle is the angle between the plane of the first three
-        atoms and the plane of the last three. In a mapping, the keys are the names of the angles in plots and tables.
+        Groups of four atoms in the same Universe. The dihedral angle is that between two planes, one through the first
+        three atoms and one through the last three. You can also pass a mapping, whose keys are used as the names of the
+        angles in plots and tables.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
@@ -137,15 +138,15 @@ class Dihedral(QuadrupleAngles):
     SelectionError
         If there are no groups.
     MismatchError
-        If a group does not consist of four atoms, or if groups are in different Universes.
+        If you passed a group that does not consist of four atoms, or groups from different Universes.
 
     Notes
     -----
-    For the bond vectors a, b and c, the angle is ``atan2(|b| a . (b x c), (a x b) . (b x c))`` [1]_, in float64. If a
-    frame has a cell, the minimum image of each bond is used. If three consecutive atoms are collinear, the angle is
-    undefined, and an error is raised.
+    For the bond vectors a, b and c, the angle is ``atan2(|b| a . (b x c), (a x b) . (b x c))`` [1]_, in float64. The
+    minimum image of each bond is used if a frame has a cell. Note that the angle is undefined if three consecutive
+    atoms are collinear. In this case, an error will be raised.
 
-    The results need 8 bytes of memory per angle and frame, and 16 bytes per frame for the frame number and the time.
+    You will need 8 bytes of memory per angle and frame, and 16 bytes per frame for the frame number and the time.
 
     References
     ----------
@@ -239,7 +240,7 @@ class Dihedrals(QuadrupleAngles):
     kinds : sequence of {"phi", "psi", "omega", "chi1", "chi2", "chi3", "chi4"}
         Torsions to compute.
     features : {"degrees", "cos_sin"}
-        Whether to return angles in degrees, or the cosine and the sine of each angle.
+        Whether to return angles in degrees, or their cosines and sines.
     complete : bool
         Whether to skip residues that lack some of the torsions, as in Khoshlessan et al. (2018).
     trajectory : path, sequence of paths, or Source, optional
@@ -250,8 +251,8 @@ class Dihedrals(QuadrupleAngles):
     Attributes
     ----------
     results.angles : ndarray, shape (n_frames, n_features), float64
-        Angles in degrees, from -180 to 180, or the cosine and the sine of each angle. Columns are sorted by residue.
-        For each residue, they are in the order of `kinds`.
+        Angles in degrees, from -180 to 180, or their cosines and sines. Columns are sorted by residue, and then by the
+        order of `kinds`.
     names : list of str
         Names of the columns: ``"phi ALA 5"``, or ``"cos phi ALA 5"`` and ``"sin phi ALA 5"``.
     quadruples : ndarray, shape (n_torsions, 4), int64
@@ -266,9 +267,9 @@ class Dihedrals(QuadrupleAngles):
 
     Notes
     -----
-    See `Dihedral`. There are no columns for torsions that do not exist, such as phi at the start of a chain or chi1 of
-    glycine. The results need 8 bytes of memory per feature and frame, and 16 bytes per frame for the frame number and
-    the time.
+    See `Dihedral`. If a torsion does not exist, such as phi at the start of a chain or chi1 of glycine, you will not
+    find a column for it. You will need 8 bytes of memory per feature and frame. The frame number and the time take
+    another 16 bytes per frame.
 
     Examples
     --------

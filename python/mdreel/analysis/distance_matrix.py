@@ -46,19 +46,19 @@ class DistanceMatrix(Analysis):
     universe : MDAnalysis.Universe or AtomGroup
         The system.
     select : str, optional
-        The atoms, in MDAnalysis's selection language. If None, all atoms of `universe` are used in the given order,
+        The atoms, in MDAnalysis's selection language. Use None for all atoms of `universe` in the given order,
         including repeated atoms.
     metric : callable, optional
-        Function that returns the distance between two frames. It is called as ``metric(a, b, weights=weights)``, where
-        `a` and `b` are the positions in an earlier and a later frame in Å, as float64 arrays of shape (n_atoms, 3). The
-        default is the RMSD, which you can also select with `MDAnalysis.analysis.rms.rmsd`. Other functions are slow,
-        because Python calls them for each pair of frames.
+        Function that returns the distance between two frames. It will be called as ``metric(a, b, weights=weights)``,
+        where `a` and `b` are the positions in an earlier and a later frame in Å, as float64 arrays of shape (n_atoms,
+        3). The default is the RMSD, which can also be selected using `MDAnalysis.analysis.rms.rmsd`. Other functions
+        are slow, because they have to be called for each pair of frames in Python.
     cutoff : float
-        Distances up to this value are set to 0. The default is the same as in MDAnalysis. Because it is negative, no
-        RMSD is set to 0.
+        Distances up to this value are set to 0. As the default is negative, like that of MDAnalysis, this is not
+        applied to any RMSD.
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
-        Weight of each atom in the mean and in the superposition. Weights are normalised, except for a `metric`, which
-        receives the given weights or the masses unchanged.
+        Weights of the atoms in the mean and in the superposition. These will be normalised, except for a `metric`,
+        which receives the given weights or the masses unchanged.
     superposition : bool
         Whether to superpose the two frames of each pair first to obtain the minimum RMSD.
     trajectory : path, sequence of paths, or Source, optional
@@ -66,41 +66,41 @@ class DistanceMatrix(Analysis):
     verbose : bool
         Whether `run` shows a progress bar by default.
     **options
-        Parameters of `run`, accepted for compatibility with MDAnalysis, but without effect. If you pass any, a warning
-        is issued. Pass them to `run` instead.
+        Parameters of `run`, accepted for compatibility with MDAnalysis, but not used. You will see a warning if you
+        pass any. Pass them to `run` instead.
 
     Attributes
     ----------
     results.dist_matrix : ndarray, shape (n_frames, n_frames), float64
-        Distance between each pair of frames, in Å for the RMSD. The matrix is symmetric, with zeros on the diagonal.
+        Distances between frames, in Å for the RMSD. The matrix is symmetric, with zeros on the diagonal.
 
     Raises
     ------
     SelectionError
-        If there are no atoms, or if the selection is not valid.
+        When your selection is empty or not valid.
     MismatchError
-        If the weights do not match the atoms, or if both `metric` and `superposition` are given. In `run`, if a
+        When your weights do not match the atoms, or you use both `metric` and `superposition`. In `run`, when a
         coordinate is not finite.
     FunctionError
-        In `run`, if `metric` does not return a number. Exceptions raised by `metric` are passed on unchanged.
+        In `run`, when `metric` does not return a number. Exceptions raised by `metric` are passed on unchanged.
 
     Warns
     -----
     MdreelWarning
-        If `universe` is an UpdatingAtomGroup. The analysis then uses its current atoms in every frame.
+        When `universe` is an UpdatingAtomGroup, whose current atoms will then be used in every frame.
 
     Notes
     -----
-    First, the atoms of all frames are read in a single pass. Then, threads on the local machine compare each pair of
-    frames once, with the same algorithm as `mdreel.RMSD` (QCP). There are as many threads as local workers in the run.
-    For i < j, each entry is bitwise identical to the RMSD of frame i from frame j, for every executor. You can
-    interrupt the comparison with Ctrl-C.
+    First, the atoms of all frames are read in a single pass. These frames are then compared by threads on the local
+    machine, using the algorithm of `mdreel.RMSD` (QCP). There will be as many threads as local workers in the run. For
+    i < j, the entry is bitwise identical to the RMSD of frame i from frame j, for every executor. You can interrupt the
+    comparison using Ctrl-C.
 
     The matrix needs 8 bytes of memory per pair of frames. The positions need 12 bytes per atom and frame, and four
-    times as much while they are sorted. For example, 10,000 frames need 0.8 GB, plus 0.1 GB for 214 atoms. To reduce
-    the memory use, analyse fewer frames with `step`.
+    times as much while they are being sorted. For example, 10,000 frames need 0.8 GB, plus 0.1 GB for 214 atoms. To
+    reduce the memory use, analyse fewer frames using `step`.
 
-    You can pass this analysis to `MDAnalysis.analysis.diffusionmap.DiffusionMap`.
+    This analysis can be used as the input of `MDAnalysis.analysis.diffusionmap.DiffusionMap`.
 
     Examples
     --------

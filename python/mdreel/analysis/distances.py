@@ -34,57 +34,58 @@ _PAIR_BYTES = 40
 
 
 class DistanceArray(TwoGroupAnalysis):
-    """Compute the distances between all atoms of two groups in each frame, or average them over frames.
+    """Compute the distances between all atoms of two groups, or average them over a trajectory.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
         The first group.
     other : MDAnalysis.AtomGroup, optional
-        The second group. The default is the first group. If the groups share atoms, the array contains the distance of
-        each shared atom to itself, which is 0, and each pair of shared atoms twice.
+        The second group. The default is the first group. Note that if the groups share atoms, the array contains the
+        distance of a shared atom to itself, which is 0, and pairs of shared atoms twice.
     reference : MDAnalysis.AtomGroup or array_like, shape (n_other, 3), float64, optional
-        A static structure to use instead of `other`. It can be a group, whose positions in `ref_frame` are used, or an
-        array of positions in Å.
+        A static structure to use instead of `other`. You can pass a group, whose positions in `ref_frame` will be used,
+        or an array of positions in Å.
     ref_frame : int
         Frame number in the reference trajectory, starting from 0.
     cutoff : float, optional
         Distance in Å below which two atoms are in contact. If given, only averages are kept, so that the memory use
         does not depend on the number of frames.
     pbc : bool
-        Whether to use the minimum image convention. This requires a cell in every frame.
+        Whether to use the minimum image convention, which requires a cell in every frame.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
 
     Attributes
     ----------
     results.distances : ndarray, shape (n_frames, n_atoms, n_other), float64
-        Distances in Å, in the order of the groups. Available only without a cutoff.
+        Distances in Å, in the order of the groups. These are not available if you use a cutoff.
     results.mean : ndarray, shape (n_atoms, n_other), float64
-        Mean distances in Å. Available only with a cutoff.
+        Mean distances in Å, which are only available if you use a cutoff.
     results.variance : ndarray, shape (n_atoms, n_other), float64
-        Population variances of the distances in Å^2. Available only with a cutoff.
+        Population variances of the distances in Å^2, which are only available if you use a cutoff.
     results.contact_frequency : ndarray, shape (n_atoms, n_other), float64
-        Fraction of frames with a distance below the cutoff. Available only with a cutoff.
+        Fraction of frames in which the distance is below the cutoff, if you use one.
 
     Raises
     ------
     SelectionError
         If a group has no atoms.
     MismatchError
-        If the cutoff is not a valid length, or if the groups are in different Universes. If the reference positions
-        have the wrong shape, or if both `other` and `reference` are given. In `run` with ``pbc=True``, if a frame has
-        no periodic cell.
+        If the cutoff is not a valid length, or your groups are in different Universes. If the reference positions have
+        the wrong shape, or you use both `other` and `reference`. In `run` with ``pbc=True``, if a frame has no periodic
+        cell.
 
     Notes
     -----
-    Distances ``|x_i - y_j|`` are float64. For the distance array of Khoshlessan et al. (2017), from Cα atoms to their
-    positions in the first frame, use ``DistanceArray(ca, reference=ca)``. Sums are exact, in steps of 2^-36 Å and 2^-27
-    Å^2. Means and variances are therefore bitwise identical for every executor and any number of workers and blocks.
+    Distances ``|x_i - y_j|`` are float64. To compute the distance array of Khoshlessan et al. (2017), from Cα atoms to
+    their positions in the first frame, use ``DistanceArray(ca, reference=ca)``. Sums are exact, in steps of 2^-36 Å and
+    2^-27 Å^2. Means and variances are therefore bitwise identical for every executor and any number of workers and
+    blocks.
 
-    Without a cutoff, the distances need 8 bytes of memory per pair and frame. With a cutoff, the results need 40 bytes
-    per pair, and another 24 bytes per pair for each worker. Apart from 16 bytes per frame, the memory use then does not
-    depend on the number of frames.
+    Unless you use a cutoff, you will need 8 bytes of memory per pair and frame. A cutoff reduces this to 40 bytes per
+    pair, and another 24 bytes per pair for each worker. Memory use is then independent of the number of frames, apart
+    from 16 bytes per frame.
 
     Examples
     --------
@@ -175,8 +176,8 @@ class DistanceArray(TwoGroupAnalysis):
     def columns(self) -> Sequence[Column]:
         """Return one row per pair of atoms if there is a cutoff, or else one column per pair, such as ``distance_0_5``.
 
-        The numbers in the names are the indices of the atoms in the Universe. If the reference is an array, the second
-        number is the index of the position in this array.
+        The numbers in these names are the indices of the atoms in the Universe. If the reference is an array, the
+        second number is the index of the position in this array.
         """
         first, second = self.atomgroup.ix, self._second_numbers()
         results = self.results

@@ -55,29 +55,29 @@ _NAMES = {
 
 
 class DSSP(Analysis):
-    """Assign the secondary structure of a protein in each frame with DSSP.
+    """Assign the secondary structure of a protein over a trajectory using DSSP.
 
     Parameters
     ----------
     atoms : MDAnalysis.Universe or AtomGroup
-        A system that contains a protein. Only residues that MDAnalysis recognizes as protein are analysed.
+        A system that contains a protein. Only residues that MDAnalysis recognizes as protein will be analysed.
     guess_hydrogens : bool
         Whether to calculate the positions of the hydrogens bonded to N instead of using those in the trajectory.
     heavyatom_names : tuple of str
-        Names of the atoms N, CA, C and O. Each entry can contain several names, separated by spaces.
+        Names of the atoms N, CA, C and O. You can give several names for an atom, separated by spaces.
     hydrogen_name : str
-        Names of the hydrogen bonded to N, as in a selection. Used only if `guess_hydrogens` is False.
+        Names of the hydrogen bonded to N, as in a selection. These are only used if `guess_hydrogens` is False.
     backend : {"serial", "openmp", "distopia"}
-        Accepted for compatibility with MDAnalysis, but without effect. Choose the executor in `run` instead.
+        Accepted for compatibility with MDAnalysis, but not used. You can choose the executor in `run` instead.
     method : {"simplified", "kabsch-sander"}
-        Assignment method, with three states as in MDAnalysis's `DSSP`, or with the eight states of Kabsch and Sander.
+        Assignment method, which uses three states as in MDAnalysis's `DSSP`, or the eight states of Kabsch and Sander.
     longest_bond : float, optional
-        Largest distance in Å between C and the next N within a chain. If the distance in a frame is longer, the chain
-        ends there. The program of Kabsch and Sander uses 2.5. By default, distances are not checked. With three states,
-        all residues then form a single chain, as in MDAnalysis. With eight states, a chain ends at the end of each
-        segment, as in mdtraj.
+        Largest distance in Å between C and the next N within a chain. The chain ends where this distance is exceeded in
+        a frame. The program of Kabsch and Sander uses 2.5. By default, distances are not checked. For three states,
+        this means that all residues form a single chain, as in MDAnalysis. For eight states, chains always end where a
+        segment ends, as in mdtraj.
     pbc : bool
-        Whether to use the minimum image convention in frames with a cell.
+        Whether to use the minimum image convention in frames that have a cell.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
@@ -86,15 +86,15 @@ class DSSP(Analysis):
     Attributes
     ----------
     results.dssp : ndarray, shape (n_frames, n_residues), str
-        State of each residue as a single character: ``-`` loop, ``H`` helix, ``E`` strand. With eight states: ``H``
+        State of each residue as a single character: ``-`` loop, ``H`` helix, ``E`` strand. For eight states, ``H``
         α-helix, ``G`` 3₁₀-helix, ``I`` π-helix, ``E`` strand, ``B`` bridge, ``T`` turn, ``S`` bend.
     results.dssp_ndarray : ndarray, shape (n_frames, n_residues, n_states), bool
-        Whether each residue is in each state, in the order of `states`. With three states, a residue can be both helix
-        and strand, as in MDAnalysis. In this case, it is a helix in `results.dssp`.
+        Whether a residue is in a state, in the order of `states`. If you use three states, a residue can be both helix
+        and strand, as in MDAnalysis. It will then be a helix in `results.dssp`.
     results.fraction : ndarray, shape (n_residues, n_states), float64
-        Fraction of the frames in which each residue is in each state of `results.dssp`.
+        Fraction of the frames in which a residue is in each state of `results.dssp`.
     results.resids : ndarray, shape (n_residues,), int64
-        Residue numbers. They are ambiguous if there are several chains. See `residue_labels`.
+        Residue numbers. If there are several chains, these are ambiguous. See `residue_labels`.
     states : tuple of str
         The states, in the order of the columns of `results.fraction`.
     residue_labels : list of str
@@ -103,34 +103,35 @@ class DSSP(Analysis):
     Raises
     ------
     SelectionError
-        If there is no protein, or if no residue has a complete backbone. With three states, if there are fewer than six
-        residues, as in MDAnalysis.
+        When there is no protein, or all residues lack a part of their backbone. For three states, when there are fewer
+        than six residues, as in MDAnalysis.
     MismatchError
-        If the method is unknown, if a name matches several atoms in a residue, or if the N of a residue has the wrong
-        number of hydrogens. With three states, if a residue lacks N, CA, C or O.
+        When the method is unknown, a name can be found more than once in a residue, or the N of a residue has the wrong
+        number of hydrogens. For three states, when a residue lacks N, CA, C or O.
 
     Warns
     -----
     MdreelWarning
-        If the cell of the current frame is the placeholder in PDB files without a cell. Such a cell is ignored, as with
-        ``pbc=False``.
+        When the current cell is the placeholder that can be found in PDB files without a cell. This cell will be
+        ignored, as with ``pbc=False``.
 
     Notes
     -----
-    C=O of one residue and N-H of another form a hydrogen bond if their electrostatic energy is below -0.5 kcal/mol
-    [1]_: ``E = 0.42 * 0.20 * 332 (1/r_ON + 1/r_CH - 1/r_OH - 1/r_CN)``. Bonds from residue i to i + 3, 4 or 5 are
-    turns, and two turns in a row form a helix. Bonds that place two residues side by side form a bridge, and
+    C=O of one residue and N-H of another are considered to form a hydrogen bond if their electrostatic energy is below
+    -0.5 kcal/mol [1]_: ``E = 0.42 * 0.20 * 332 (1/r_ON + 1/r_CH - 1/r_OH - 1/r_CN)``. Bonds from residue i to i + 3, 4
+    or 5 are turns, and two turns in a row form a helix. Bonds that place two residues side by side form a bridge, and
     consecutive bridges form a strand. Proline is never a donor.
 
-    * ``"simplified"``: the assignment of PyDSSP [2]_ in MDAnalysis 2.11. N and O are at most 5 Å apart. H is 1.01 Å
-      from N, on the bisector of the bonds to C and CA. 3₁₀- and π-helices are helices, and single bridges are strands.
-    * ``"kabsch-sander"``: the assignment of the program DSSP 2 and mdtraj. CA atoms are less than 9 Å apart, and only
-      the two strongest bonds of each N-H count. H is 1 Å from N, antiparallel to C=O of the previous residue. Residues
-      without a complete backbone (``NA`` in mdtraj) are omitted, and the chain ends there.
+    * ``"simplified"``: the assignment of PyDSSP [2]_ in MDAnalysis 2.11. N and O are at most 5 Å apart. H is placed
+      1.01 Å from N, on the bisector of the bonds to C and CA. 3₁₀- and π-helices are helices, and single bridges are
+      strands.
+    * ``"kabsch-sander"``: the assignment of the program DSSP 2 and mdtraj. CA atoms must be less than 9 Å apart, and
+      only the strongest two bonds of an N-H are used. H is placed 1 Å from N, antiparallel to C=O of the previous
+      residue. Residues that lack a part of their backbone (``NA`` in mdtraj) are omitted, and the chain ends there.
 
-    Calculations use float64. The other programs use single precision, so bonds close to -0.5 kcal/mol may differ.
+    Calculations use float64. As the other programs use single precision, bonds close to -0.5 kcal/mol may differ.
 
-    While frames are read, the analysis needs 1 byte of memory per residue and frame. The results need 4 bytes for the
+    While frames are being read, you need 1 byte of memory per residue and frame. The results need 4 bytes for the
     character, and 3 or 8 bytes for the states (twice as much while they are assembled).
 
     References

@@ -32,14 +32,14 @@ _N_VALUES = 4  # x, y, z and length
 
 
 class EndToEnd(Analysis):
-    """Compute the vector from the first to the last atom of each chain, and its length, in each frame.
+    """Compute the vector from the first to the last atom of each chain, and its length, over a trajectory.
 
     Parameters
     ----------
     chains : MDAnalysis.AtomGroup, sequence of MDAnalysis.AtomGroup, or mapping of str to MDAnalysis.AtomGroup
-        One or more chains. The atoms must be in order along the chain, as for MDAnalysis's `PersistenceLength`. Only
-        the first and the last atom of each chain are read. In a mapping, the keys are the names of the chains in tables
-        and in `plot`, which then draws each chain instead of the mean.
+        One or more chains. The atoms should be in order along the chain, as for MDAnalysis's `PersistenceLength`, but
+        only those at its ends will be read. If you pass a mapping, its keys are used as the names of the chains in
+        tables and in `plot`, which can then draw the chains instead of the mean.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
 
@@ -53,18 +53,18 @@ class EndToEnd(Analysis):
     Raises
     ------
     SelectionError
-        If there are no chains, or if a chain has no atoms.
+        If you did not pass any chains, or one of your chains is empty.
     MismatchError
         If the chains are in different Universes.
 
     Notes
     -----
-    Vectors ``R = x_last - x_first`` are float64. Chains must be whole. If they are broken, use
+    Vectors ``R = x_last - x_first`` are float64. Chains need to be whole. If they are broken, you can use
     ``run(transformations=[mdreel.transformations.unwrap(...)])``. To compute the orientational autocorrelation of R,
     use ``autocorrelation(vectors, legendre=1)``.
 
-    The results need 32 bytes of memory per chain and frame (twice as much while they are assembled), and 16 bytes per
-    frame for the frame number and the time.
+    You will need 32 bytes of memory per chain and frame (twice as much while the results are assembled). This does not
+    include 16 bytes per frame for the frame number and the time.
 
     Examples
     --------

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 
 class HelixEigenvalues(Analysis):
-    """Compute the largest eigenvalue of the distance matrix of each segment, or of each pair of segments.
+    """Compute the largest eigenvalue of the distance matrices of segments, or of pairs of segments.
 
     Parameters
     ----------
     segments : sequence of MDAnalysis.AtomGroup, or mapping of str to MDAnalysis.AtomGroup
-        The segments, such as the Cα atoms of helices. Each segment needs at least two atoms, and all must be in the
-        same Universe. To find the helices of a protein, use `helices_of`. In a mapping, the keys are the names of the
-        segments in plots and tables.
+        The segments, such as the Cα atoms of helices. You need at least two atoms per segment, all in the same
+        Universe. If you are looking for the helices of a protein, you can use `helices_of`. You can also pass a
+        mapping, whose keys are used as the names of the segments in plots and tables.
     pairs : bool
         Whether to use the distances between the segments of each pair instead of those within each segment.
     squared : bool
@@ -49,28 +49,28 @@ class HelixEigenvalues(Analysis):
     Attributes
     ----------
     results.eigenvalues : ndarray, shape (n_frames, n_segments) or (n_frames, n_pairs), float64
-        Eigenvalues in the order of the segments or of `pairs`, in Å, or in Å^2 with `squared`.
+        Eigenvalues in the order of the segments or of `pairs`, in Å, or in Å^2 if you use `squared`.
     pairs : list of (int, int)
-        The two segments that belong to each column. Without `pairs`, the same segment is listed twice.
+        The two segments that belong to each column. If you do not use `pairs`, the same segment is listed twice.
 
     Raises
     ------
     SelectionError
-        If there are no segments.
+        When there are no segments.
     MismatchError
-        If a segment has only one atom, if segments are in different Universes, or if `pairs` is set and there is only
-        one segment.
+        When a segment has only one atom, your segments are in different Universes, or you use `pairs` for a single
+        segment.
 
     Notes
     -----
-    For one segment, the matrix contains all distances ``M_ij = |x_i - x_j|`` or their squares. The matrix of squares is
-    ``n 1' + 1 n' - 2 X X'`` with ``n_i = |x_i|^2``. Its rank is at most 5, so its eigenvalues are found from a 5 x 5
-    matrix in O(n) operations. For two segments, it is the bipartite matrix ``[[0, D], [D', 0]]``, whose largest
-    eigenvalue is the largest singular value of D [1]_.
+    For one segment, the matrix contains all distances ``M_ij = |x_i - x_j|`` or their squares. The matrix of squares
+    can be written as ``n 1' + 1 n' - 2 X X'`` with ``n_i = |x_i|^2``. As its rank is at most 5, its eigenvalues can be
+    found from a 5 x 5 matrix in O(n) operations. For two segments, we use the bipartite matrix ``[[0, D], [D', 0]]``,
+    whose largest eigenvalue is the largest singular value of D [1]_.
 
-    The results need 8 bytes of memory per frame for each segment or pair, and 16 bytes per frame for the frame number
-    and the time. In addition, each worker needs up to 16 bytes per pair of atoms. With ``squared=True``, it needs them
-    only for pairs of segments.
+    You need 8 bytes of memory per frame for each segment or pair. The frame number and the time take another 16 bytes
+    per frame. In addition, workers need up to 16 bytes per pair of atoms. For ``squared=True``, this is only needed for
+    pairs of segments.
 
     References
     ----------
@@ -190,7 +190,7 @@ def helices_of(atomgroup: AtomGroup, least: int = 4) -> list[AtomGroup]:
     Returns
     -------
     list of MDAnalysis.AtomGroup
-        The Cα atoms of each helix, which consists of consecutive residues in the helix state.
+        The Cα atoms of the helices, which consist of consecutive residues in the helix state.
 
     Raises
     ------
@@ -199,11 +199,11 @@ def helices_of(atomgroup: AtomGroup, least: int = 4) -> list[AtomGroup]:
     MismatchError
         If the backbone of a residue is incomplete.
     UnsupportedError
-        If mdreel cannot read the trajectory of the Universe.
+        If the trajectory of the Universe cannot be read.
 
     Notes
     -----
-    `mdreel.DSSP` assigns the states with its three-state method [1]_.
+    To assign the states, we use the three-state method of `mdreel.DSSP` [1]_.
 
     References
     ----------

@@ -43,7 +43,7 @@ _LEAST_DISTANCE = 1.0  # Å between donor and acceptor
 
 
 class HydrogenBondAnalysis(BondCounts):
-    """Find the hydrogen bonds in each frame, with their atoms, distances and angles.
+    """Find hydrogen bonds over a trajectory, with their atoms, distances and angles.
 
     Parameters
     ----------
@@ -54,17 +54,18 @@ class HydrogenBondAnalysis(BondCounts):
         charges, and donors are the atoms to which the hydrogens are bonded.
     between : sequence of pairs of str, or a pair, optional
         Pairs of selections, which are applied to the current frame of the Universe. Only hydrogen bonds between the two
-        selections of a pair are found.
+        selections of a pair will be found.
     d_h_cutoff : float
-        Largest distance between a donor and its hydrogen in Å. Used only with `donors_sel`.
+        Largest distance between a donor and its hydrogen in Å, which is only used if you set `donors_sel`.
     d_a_cutoff : float
         Largest distance between donor and acceptor in Å.
     d_h_a_angle_cutoff : float
         Lower limit for the angle between donor, hydrogen and acceptor, in degrees.
     update_selections : bool
-        Whether to apply the selections again in each frame and, with `donors_sel`, to pair donors and hydrogens in each
-        frame. Otherwise, they are applied only to the current frame of the Universe. If there is no `donors_sel` and no
-        selection depends on positions, the atoms are the same in all frames, and mdreel uses the faster method.
+        Whether to apply the selections again in each frame and, if you set `donors_sel`, to also pair donors and
+        hydrogens in each frame. Otherwise, they are only applied to the current frame of the Universe. Note that this
+        is not needed if you do not set `donors_sel` and your selections do not depend on positions. You will then
+        always get the faster method.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology,
         unless selections need positions and `update_selections` is False.
@@ -77,7 +78,7 @@ class HydrogenBondAnalysis(BondCounts):
         The columns are the frame, the indices of donor, hydrogen and acceptor, the distance between donor and acceptor
         (Å), and the angle (degrees). Rows are sorted by frame, then by donor and acceptor.
     donors_sel, hydrogens_sel, acceptors_sel : str
-        The given or guessed selections. You can change them before `run`, as well as `d_h_cutoff`, `d_a_cutoff`,
+        The given or guessed selections. You can change these before `run`, as well as `d_h_cutoff`, `d_a_cutoff`,
         `d_h_a_angle` and `update_selections`.
     u : MDAnalysis.Universe
         The Universe.
@@ -87,32 +88,33 @@ class HydrogenBondAnalysis(BondCounts):
     Raises
     ------
     SelectionError
-        If a selection is invalid, or if a hydrogen has no bond and `donors_sel` is not given.
+        When your selection is invalid, or a hydrogen has no bond and you did not pass `donors_sel`.
     MissingDataError
-        If the topology lacks data that is needed to guess atoms or find donors. The error is also a `SelectionError`
-        and MDAnalysis's NoDataError.
+        When your topology lacks data that is needed to guess atoms or find donors. This error is also a
+        `SelectionError` and MDAnalysis's NoDataError.
     MismatchError
-        If a criterion is not a valid distance or angle, if no hydrogen bond can meet it, or if `between` is empty.
+        When a criterion is not a valid distance or angle or cannot be met by any hydrogen bond, or `between` is empty.
     UnsupportedError
-        If `between` contains more than 32 pairs.
+        When `between` contains more than 32 pairs.
 
     Warns
     -----
     MdreelWarning
-        If there are no donors with hydrogens or no acceptors. If the guess by charge misses nitrogens, oxygens or their
-        hydrogens, as it does for the OPLS-AA and AMBER force fields.
+        When no donors with hydrogens or no acceptors can be found. You will also be warned when the guess by charge
+        misses nitrogens, oxygens or their hydrogens, as it does for the OPLS-AA and AMBER force fields.
 
     Notes
     -----
-    In a hydrogen bond, donor and acceptor are more than 1 Å and at most `d_a_cutoff` apart, and the angle at the
-    hydrogen is larger than `d_h_a_angle_cutoff`, as in `MDAnalysis.analysis.hydrogenbonds.HydrogenBondAnalysis`. If a
-    frame has a cell, the minimum image is used. A bond between two hydrogens, as in rigid water models, does not make
-    them donors. Calculations use float64, so bonds at the cutoff may differ from those in MDAnalysis, which uses single
-    precision. Pairs are found with a cell list, so the run time grows linearly with the number of atoms.
+    To form a hydrogen bond, donor and acceptor must be more than 1 Å and at most `d_a_cutoff` apart, and the angle at
+    the hydrogen must be larger than `d_h_a_angle_cutoff`. This is the definition of
+    `MDAnalysis.analysis.hydrogenbonds.HydrogenBondAnalysis`. The minimum image is used if a frame has a cell. Note that
+    a bond between hydrogens, as in rigid water models, does not make them donors. Calculations use float64, so bonds at
+    the cutoff may differ from those in MDAnalysis, which uses single precision. Pairs are found using a cell list, so
+    the run time grows linearly with the number of atoms.
 
-    The results need 48 bytes of memory per hydrogen bond (twice as much while they are assembled), and 16 bytes per
-    frame. `lifetime` needs about 50 bytes per bond. Results are bitwise identical for every executor and any number of
-    workers.
+    You will need 48 bytes of memory per hydrogen bond (twice as much while the results are assembled), and 16 bytes per
+    frame. `lifetime` needs about 50 bytes per bond. The results are bitwise identical for every executor and any number
+    of workers.
 
     Examples
     --------
@@ -207,15 +209,15 @@ class HydrogenBondAnalysis(BondCounts):
         Returns
         -------
         str
-            Selection by residue and atom names, or by types if the topology has no names. The string is empty if no
-            atoms were found.
+            Selection by residue and atom names, or by types if your topology does not contain names. This is an empty
+            string if no atoms can be found.
 
         Raises
         ------
         MismatchError
-            If no mass can lie between the limits.
+            When no mass can lie between the limits.
         MissingDataError
-            If the topology lacks masses, charges or names. The error is also a `SelectionError` and MDAnalysis's
+            When your topology lacks masses, charges or names. This error is also a `SelectionError` and MDAnalysis's
             NoDataError.
         """
         return guess_hydrogens(self.u, select, (min_mass, max_mass), min_charge, self.between_ags)
@@ -224,7 +226,7 @@ class HydrogenBondAnalysis(BondCounts):
     def guess_donors(self, select: str = "all", max_charge: float = -0.5) -> str:
         """Return a selection of donors that are bonded to hydrogens. See `guess_hydrogens` for the results and errors.
 
-        If the topology has no bonds, atoms within `d_h_cutoff` of a hydrogen in the current frame are considered
+        If the topology has no bonds, atoms within `d_h_cutoff` of a hydrogen in the current frame will be considered
         bonded.
 
         Parameters

@@ -66,15 +66,15 @@ class AxisResults(Results):
 
 
 class LinearDensity(Analysis):
-    """Compute density profiles of mass and charge along x, y and z, and their standard deviations over frames.
+    """Compute profiles of the mass and charge density along x, y and z, and their standard deviations over frames.
 
     Parameters
     ----------
     select : MDAnalysis.AtomGroup, UpdatingAtomGroup or Universe
-        The atoms. Each atom must occur only once. For an UpdatingAtomGroup, each frame contributes the atoms that are
-        selected in that frame.
+        The atoms, which can occur only once. If you use an UpdatingAtomGroup, frames contribute the atoms that are
+        selected in them.
     grouping : {"atoms", "residues", "segments", "fragments"}
-        Whether mass and charge are placed at each atom, or at the centre of mass of the selected atoms of each residue,
+        Whether to place mass and charge at the atoms, or at the centre of mass of the selected atoms of a residue,
         segment or fragment.
     binsize : float
         Approximate width of a bin in Å.
@@ -88,16 +88,17 @@ class LinearDensity(Analysis):
     results.x.mass_density, results.x.mass_density_stddev : ndarray, shape (n_bins,), float64
         Mean and population standard deviation of the mass density over all frames, in g/cm^3.
     results.x.charge_density, results.x.charge_density_stddev : ndarray, shape (n_bins,), float64
-        Mean and standard deviation of the charge density in e mol/cm^3. Not available if the topology has no charges.
+        Mean and standard deviation of the charge density in e mol/cm^3. These are not available if the topology has no
+        charges.
     results.x.hist_bin_edges : ndarray, shape (n_bins + 1,), float64
-        Edges of the bins in Å. The edges are the same for all axes and cover the longest axis.
+        Edges of the bins in Å, which are the same for all axes and cover the longest axis.
     results.x.slice_volume : float
         Volume of a bin in Å^3.
     results.x.dim : int
         Number of the axis: 0 for ``results.x``, 1 for ``results.y`` and 2 for ``results.z``.
     masses, charges : ndarray, shape (n_compounds,), float64
-        Masses (amu) and charges (e) of the atoms, or of the residues, segments or fragments. For an
-        UpdatingAtomGroup, these are the values in the current frame of the Universe.
+        Masses (amu) and charges (e) of the atoms, or of the residues, segments or fragments. For an UpdatingAtomGroup,
+        these are the values in the current frame of the Universe.
     grouping, binsize
         The given parameters.
     nbins : int
@@ -106,32 +107,32 @@ class LinearDensity(Analysis):
     Raises
     ------
     SelectionError
-        If there are no atoms, if the group contains an atom more than once, if the topology has no masses, or if it
-        lacks the bonds that define fragments.
+        When your group is empty or contains an atom more than once, or your topology lacks masses or the bonds that
+        define fragments.
     MismatchError
-        If `grouping` is unknown (the error is also an AttributeError). If the frame that defines the bins or a frame of
-        the run has no cell. If bins are wider than the cell. If the selected atoms of a residue, segment or fragment
-        have no mass.
+        When `grouping` is unknown (this error is also an AttributeError). When the frame that defines the bins or a
+        frame of the run has no cell. When bins are wider than the cell, or the selected atoms of a residue, segment or
+        fragment have no mass.
 
     Warns
     -----
     MdreelWarning
-        If the cell is triclinic, because the results then differ from those in MDAnalysis. If all densities are 0
-        because no atom of an UpdatingAtomGroup is ever selected.
+        When the cell is triclinic, because the results will then differ from those in MDAnalysis. When all densities
+        are 0 because no atom of an UpdatingAtomGroup is ever selected.
 
     Notes
     -----
-    Results agree with `MDAnalysis.analysis.lineardensity.LinearDensity`, but are computed in float64. Every frame must
-    have a periodic cell, into which atoms or centres of mass are wrapped. Bins and volumes are determined from the cell
-    in the current frame of the Universe when you create the analysis or, with `trajectory`, in the first frame. If the
-    cell grows, atoms beyond the last edge are not counted. If compounds are broken, make them whole first
-    (``run(transformations=[unwrap(...)])``).
+    Results agree with `MDAnalysis.analysis.lineardensity.LinearDensity`, but are computed in float64. You need a
+    periodic cell in every frame, into which atoms or centres of mass will be wrapped. Bins and volumes are determined
+    from the cell in the current frame of the Universe when you create the analysis. If you pass a `trajectory`, its
+    first frame will be used instead. Note that your cell should not grow, because atoms beyond the last edge are not
+    counted. If your compounds are broken, you should make them whole first (``run(transformations=[unwrap(...)])``).
 
     In a triclinic cell, atoms are wrapped into the rectangular box spanned by the diagonal of the cell matrix, whose
-    images also fill space. All atoms are counted, and volumes are correct. MDAnalysis instead uses the product of the
-    cell lengths as the volume, and ignores atoms outside the range from 0 to each length.
+    images also fill space. All atoms are counted, and volumes are correct. In contrast, MDAnalysis uses the product of
+    the cell lengths as the volume, and ignores atoms outside the range from 0 to each length.
 
-    Sums over frames are exact, so results are bitwise identical for every executor and any number of workers and
+    As sums over frames are exact, results are bitwise identical for every executor and any number of workers and
     blocks. Apart from 16 bytes per frame, the memory use does not depend on the number of frames.
 
     Examples

@@ -44,7 +44,7 @@ class UpdatingGroupError(UnsupportedError, TypeError):
 
 
 class EinsteinMSD(Analysis):
-    """Compute the mean square displacement of particles for each lag time, averaged over all time origins.
+    """Compute the mean square displacement of particles as a function of the lag time, averaged over all time origins.
 
     Parameters
     ----------
@@ -55,20 +55,21 @@ class EinsteinMSD(Analysis):
     msd_type : {"xyz", "xy", "xz", "yz", "x", "y", "z"}
         Dimensions to include in the displacement.
     fft : bool
-        Whether to use Fourier transforms, whose run time grows as n log n with the number of frames. The direct
-        computation is faster if `max_lag` is small.
+        Whether to use Fourier transforms, whose run time grows as n log n with the number of frames. If `max_lag` is
+        small, you can set this to False, because the direct computation will be faster.
     non_linear : bool
-        Whether the frames are unevenly spaced in time. In this case, displacements are averaged over all pairs of
-        frames with the same lag time, without Fourier transforms. Unevenly spaced frame numbers in ``run(frames=...)``
-        have the same effect.
+        Whether your frames are unevenly spaced in time. Displacements will then be averaged over all pairs of frames
+        that have the same lag time, without Fourier transforms. This is also done if you pass unevenly spaced frame
+        numbers in ``run(frames=...)``.
     max_lag : int, optional
-        Largest lag in frames. The default is the length of the trajectory. Not allowed for unevenly spaced frames.
+        Largest lag in frames. The default is the length of the trajectory. This cannot be used for unevenly spaced
+        frames.
     nojump : {"lattice", "toroidal"}, optional
         Scheme for undoing the jumps of individual atoms across cell boundaries. See `mdreel.transformations.nojump`.
-        Both schemes work with every executor. By default, positions are used as stored and must not be wrapped. If they
-        are wrapped, a `JumpWarning` is issued.
+        Both schemes can be used with every executor. By default, positions are used as stored and should not be
+        wrapped. If they are, a `JumpWarning` will be issued.
     per_particle : bool
-        Whether to keep the mean square displacement of each particle.
+        Whether to keep the mean square displacements of the individual particles.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
@@ -79,7 +80,8 @@ class EinsteinMSD(Analysis):
     results.timeseries : ndarray, shape (n_lags,), float64
         Mean square displacement in Å^2, averaged over all particles.
     results.msds_by_particle : ndarray, shape (n_lags, n_particles), float64
-        Mean square displacement of each particle in Å^2, in the order of the group. Available only with `per_particle`.
+        Mean square displacements of the particles in Å^2, in the order of the group. Only available with
+        `per_particle`.
     results.delta_t_values : ndarray, shape (n_lags,), float64
         Lag times in ps.
     ag : MDAnalysis.AtomGroup
@@ -92,25 +94,25 @@ class EinsteinMSD(Analysis):
     Raises
     ------
     SelectionError
-        If there are no atoms.
+        When there are no atoms.
     UpdatingGroupError
-        If `u` is an UpdatingAtomGroup. The error is also an `UnsupportedError` and a TypeError.
+        When `u` is an UpdatingAtomGroup. This error is also an `UnsupportedError` and a TypeError.
     MismatchError
-        If `msd_type` or `max_lag` is invalid. In `run`, if frames are unevenly spaced in time and `non_linear` is not
-        set, if times do not increase, or if `nojump` is set and a frame has no cell.
+        When `msd_type` or `max_lag` is invalid. In `run`, when frames are unevenly spaced in time and you did not set
+        `non_linear`, times do not increase, or `nojump` is set and a frame has no cell.
 
     Notes
     -----
-    The displacement is ``msd(m) = 1/(N-m) sum_t |r(t+m) - r(t)|^2`` for a lag of m out of N frames. With Fourier
+    For a lag of m out of N frames, the displacement is ``msd(m) = 1/(N-m) sum_t |r(t+m) - r(t)|^2``. If you use Fourier
     transforms, it is computed as a sum of squares minus twice an autocorrelation (Calandrini et al., Collection SFN 12
-    (2011) 201), from float64 positions relative to the mean position of each particle.
+    (2011) 201). We use float64 positions relative to the mean position of each particle.
 
-    If frames are unevenly spaced, each pair of frames may have a different lag. With `per_particle`, each lag needs 8
-    bytes per particle. Each pair needs about 50 bytes while the pairs are sorted.
+    If frames are unevenly spaced, each pair of frames may have a different lag. These pairs need about 50 bytes while
+    they are being sorted, and if you use `per_particle`, each lag needs 8 bytes per particle.
 
-    The positions need 12 bytes of memory per atom and frame, and 40 bytes per frame for the frame number, the time and
-    the cell. With `per_particle`, the results need 8 bytes per particle and lag. Each worker needs a few additional
-    megabytes.
+    You will need 12 bytes of memory per atom and frame for the positions, and 40 bytes per frame for the frame number,
+    the time and the cell. This does not include the results of `per_particle`, which need 8 bytes per particle and lag.
+    Each worker needs a few additional megabytes.
 
     Examples
     --------
@@ -252,7 +254,7 @@ class EinsteinMSD(Analysis):
         Parameters
         ----------
         begin, end : float, optional
-            First and last lag time of the fit in ps. The defaults are 10 % and 90 % of the longest lag time.
+            First and last lag time of the fit in ps. By default, these are 10 % and 90 % of the longest lag time.
 
         Returns
         -------

@@ -42,9 +42,9 @@ class PCA(ComponentAnalysis):
     universe : MDAnalysis.Universe or AtomGroup
         The system.
     select : str, optional
-        The atoms, in MDAnalysis's selection language. None selects all atoms in the given order, with repetitions.
+        The atoms, in MDAnalysis's selection language. Use None for all atoms in the given order, with repetitions.
     align : bool
-        Whether to superpose each frame on the first analysed frame, with equal weights.
+        Whether to superpose frames on the first analysed frame, using equal weights.
     mean : array_like, shape (n_atoms, 3), float64, optional
         Positions in Å from which displacements are computed. By default, the mean positions are used.
     n_components : int, optional
@@ -57,8 +57,8 @@ class PCA(ComponentAnalysis):
     Attributes
     ----------
     results.p_components : ndarray, shape (3 * n_atoms, n_components), float64
-        Normalised components as columns, in order of decreasing variance. Rows are x, y and z of each atom in turn. In
-        each component, the entry with the largest magnitude is positive.
+        Normalised components as columns, in order of decreasing variance. The rows are x, y and z of one atom after
+        another. The sign is chosen such that the entry with the largest magnitude is positive.
     results.variance : ndarray, shape (n_components,), float64
         Eigenvalue of each component in Å^2.
     results.cumulated_variance : ndarray, shape (n_components,), float64
@@ -73,7 +73,7 @@ class PCA(ComponentAnalysis):
     Raises
     ------
     SelectionError
-        If there are no atoms, or if the selection is not valid.
+        If your selection is empty or not valid.
     MismatchError
         If `mean` or `n_components` does not match the atoms. In `run`, if there is only one frame.
     UnsupportedError
@@ -81,14 +81,16 @@ class PCA(ComponentAnalysis):
 
     Notes
     -----
-    The covariance matrix is ``C = sum_t (x(t) - m)(x(t) - m)^T / (n_frames - 1)``. One pass sums the displacements from
-    the first analysed frame, in steps of 2^-21 Å (4.8e-7 Å), and their products. The sums are exact, so the matrix is
-    bitwise identical for every executor and any number of workers. The eigenvectors are computed with LAPACK.
+    The covariance matrix is ``C = sum_t (x(t) - m)(x(t) - m)^T / (n_frames - 1)``. In a single pass, we sum the
+    displacements from the first analysed frame, in steps of 2^-21 Å (4.8e-7 Å), and their products. As these sums are
+    exact, the matrix is bitwise identical for every executor and any number of workers. The eigenvectors are computed
+    using LAPACK.
 
-    Memory use grows by 16 bytes per frame. Each block that waits to be merged needs 72 bytes per pair of atoms (72 MB
-    for 1000 atoms), and up to 16 blocks per worker may wait. If there are many atoms, use few workers.
+    Memory use grows by 16 bytes per frame. In addition, blocks that wait to be merged need 72 bytes per pair of atoms
+    (72 MB for 1000 atoms), and up to 16 blocks per worker may wait. If you have many atoms, you should therefore use
+    few workers.
 
-    MDAnalysis's `PCA` superposes frames in single precision.
+    Note that MDAnalysis's `PCA` superposes frames in single precision.
 
     Examples
     --------
@@ -202,23 +204,23 @@ class PCA(ComponentAnalysis):
         Parameters
         ----------
         atomgroup : MDAnalysis.AtomGroup or Universe
-            Group with the same atoms in the same order, in any Universe.
+            Group with the same atoms in the same order, which can be in any Universe.
         n_components : int, optional
-            Number of components. By default, all components that were kept are used.
+            Number of components. By default, all components that were kept will be used.
         start, stop, step : int, optional
             Range of frames, as in a Python slice.
         verbose : bool
             Whether to show progress.
         superposition : bool, optional
-            Whether to superpose each frame in the same way as for the components, which requires ``align=True``. By
-            default, frames are used as stored, as in MDAnalysis, and a warning is issued if the components were
-            computed from superposed frames.
+            Whether to superpose frames in the same way as for the components, which requires ``align=True``. By
+            default, frames are used as stored, as in MDAnalysis. You will then see a warning if your components belong
+            to superposed frames.
         tol_mass : float
-            Largest allowed difference between the masses of corresponding atoms, in amu.
+            Largest difference in amu that is allowed between the masses of corresponding atoms.
         match_atoms : bool, optional
-            Whether to check that the atoms correspond to the atoms of the components. Corresponding atoms have the same
-            masses, and the same names and residues in the same order. By default, a mismatch triggers a warning. If
-            True, a mismatch raises an error. If False, the atoms are not checked.
+            Whether to check that the atoms correspond to the atoms of the components. This means that they have the
+            same masses, and the same names and residues in the same order. By default, a mismatch will only trigger a
+            warning. Use True to raise an error instead, or False if you do not want to check the atoms.
         trajectory : path, sequence of paths, or Source, optional
             Trajectory to analyse instead of the Universe's trajectory.
         **options
@@ -227,20 +229,20 @@ class PCA(ComponentAnalysis):
         Returns
         -------
         ndarray, shape (n_frames, n_components), float64
-            Displacements from the mean along each component in Å.
+            Displacements from the mean along the components in Å.
 
         Raises
         ------
         MismatchError
-            If the analysis has not been run, if the number of atoms differs, or if there are fewer components than
-            requested. If frames cannot be superposed in the same way as for the components.
+            When you have not run the analysis, the number of atoms differs, or you request more components than there
+            are. When frames cannot be superposed in the same way as for the components.
 
         Warns
         -----
         AtomOrderWarning
-            If the atoms do not correspond to the atoms of the components.
+            When the atoms do not correspond to the atoms of the components.
         MdreelWarning
-            If the components were computed from superposed frames and `superposition` is not given.
+            When the components were computed from superposed frames and you did not pass `superposition`.
         """
         self.check_run("using transform")
         if superposition is None and self.align:
@@ -275,10 +277,10 @@ class PCA(ComponentAnalysis):
         atomgroup, n_components, trajectory, tol_mass
             See `transform`.
         superposition : bool, optional
-            Whether to superpose each frame in the same way as for the components. The default is the value of `align`.
+            Whether to superpose frames in the same way as for the components. By default, this is the value of `align`.
         match_atoms : bool, optional
-            Whether to check that the atoms correspond to the atoms of the components. If None, a mismatch triggers only
-            a warning.
+            Whether to check that the atoms correspond to the atoms of the components. If None, a mismatch will only
+            trigger a warning.
 
         Raises
         ------
@@ -313,28 +315,29 @@ class PCA(ComponentAnalysis):
         group : MDAnalysis.AtomGroup, optional
             A group whose residues move together with the atoms of the components.
         anchor : str, optional
-            Selection of a single atom in each residue of `group`. The other atoms follow its displacement.
+            Selection of a single atom in each residue of `group`. The displacement of this atom will also be applied to
+            all other atoms of the residue.
 
         Returns
         -------
         ComponentStructures
             A function that changes the positions of a Timestep (or of a group, in the current frame of its Universe)
-            and returns it. You can use it as a transformation of an MDAnalysis trajectory.
+            and returns it. It can be used as a transformation of an MDAnalysis trajectory.
 
         Raises
         ------
         MismatchError
-            If the analysis has not been run. If a component does not exist; in this case, the error is also an
-            `IndexError`. If a residue of `group` does not have exactly one anchor, or if an anchor is not among the
-            atoms of the components.
+            When you have not run the analysis. When a component does not exist (this error is also an `IndexError`).
+            When a residue of `group` does not have exactly one anchor, or an anchor is not among the atoms of the
+            components.
         SelectionError
-            If `anchor` is not a valid selection.
+            When `anchor` is not a valid selection.
 
         Warns
         -----
         MdreelWarning
-            If the components were computed from superposed frames, because the function projects frames as stored, as
-            in MDAnalysis. If `anchor` is given without `group`, where it has no effect.
+            When the components were computed from superposed frames, because the function projects frames as stored, as
+            in MDAnalysis. When you pass `anchor` without `group`, where it is not used.
 
         Notes
         -----

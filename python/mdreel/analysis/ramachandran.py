@@ -152,18 +152,18 @@ class _TorsionPairs(QuadrupleAngles):
 
 
 class Ramachandran(_TorsionPairs):
-    """Compute the backbone torsions phi and psi of residues in each frame.
+    """Compute the backbone torsions phi and psi of residues over a trajectory.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup, ResidueGroup or Universe
-        A protein or some of its residues. Residues that lack phi or psi, or in which an atom of these torsions occurs
-        twice, are omitted with a warning.
+        A protein or some of its residues. You will see a warning about residues that are omitted because they lack phi
+        or psi, or because an atom of these torsions occurs twice.
     c_name, n_name, ca_name : str
-        Names of the backbone atoms. Each string can contain several names, separated by spaces.
+        Names of the backbone atoms. You can give several names for an atom, separated by spaces.
     check_protein : bool
-        Whether to check that MDAnalysis recognizes all residues as protein. In this case, the first and the last
-        residue of the protein are omitted, as in MDAnalysis.
+        Whether to check that MDAnalysis recognizes all residues as protein. The first and the last residue of the
+        protein will then be omitted, as in MDAnalysis.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
@@ -172,7 +172,7 @@ class Ramachandran(_TorsionPairs):
     Attributes
     ----------
     results.angles : ndarray, shape (n_frames, n_residues, 2), float64
-        phi and psi of each residue in degrees, from -180 to 180.
+        phi and psi of the residues in degrees, from -180 to 180.
     residues : tuple of MDAnalysis.core.groups.Residue
         The residues.
     residue_labels : list of str
@@ -183,17 +183,18 @@ class Ramachandran(_TorsionPairs):
     Raises
     ------
     SelectionError
-        With `check_protein`, if no residue has both torsions, or if a residue is not protein.
+        With `check_protein`, if no residue has both torsions, or a residue is not protein.
 
     Warns
     -----
     MdreelWarning
-        If residues are omitted. (Without `check_protein`, all residues may be omitted, so that the results are empty.)
-        If the neighbours of a residue differ from those in MDAnalysis because of insertion codes or bonds.
+        When residues are omitted. (If you do not use `check_protein`, all residues may be omitted, so that the results
+        are empty.) When the neighbours of a residue differ from those in MDAnalysis because of insertion codes or
+        bonds.
 
     Notes
     -----
-    See `Dihedral`. The results need 16 bytes of memory per residue and frame, and 16 bytes per frame.
+    See `Dihedral`. You will need 16 bytes of memory per residue and frame, and 16 bytes per frame.
 
     Examples
     --------
@@ -255,7 +256,7 @@ class Ramachandran(_TorsionPairs):
 
 
 class Janin(_TorsionPairs):
-    """Compute the side chain torsions chi1 and chi2 of residues in each frame.
+    """Compute the side chain torsions chi1 and chi2 of residues over a trajectory.
 
     Parameters
     ----------
@@ -284,8 +285,8 @@ class Janin(_TorsionPairs):
     Raises
     ------
     SelectionError
-        If a residue is not protein, or if an atom of chi1 or chi2 is missing or occurs twice, as with alternate
-        locations. If no residues remain.
+        When a residue is not protein, or an atom of chi1 or chi2 is missing or occurs twice (for example due to
+        alternate locations). When no residues remain.
 
     Warns
     -----
@@ -294,7 +295,7 @@ class Janin(_TorsionPairs):
 
     Notes
     -----
-    See `Dihedral`, and `Dihedrals` for chi3 and chi4. The results need 16 bytes of memory per residue and frame, and 16
+    See `Dihedral`, and `Dihedrals` for chi3 and chi4. You will need 16 bytes of memory per residue and frame, and 16
     bytes per frame.
 
     Examples

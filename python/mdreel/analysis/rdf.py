@@ -49,24 +49,24 @@ class InterRDF(TwoGroupAnalysis):
     Parameters
     ----------
     g1, g2 : MDAnalysis.AtomGroup or Universe
-        The two groups, which can be identical. If the groups share atoms, each pair of shared atoms is counted twice.
-        Each shared atom also forms a pair with itself at distance 0, unless `exclusion_block` or `exclude_same`
-        excludes it.
+        The two groups, which can be identical. Note that if the groups share atoms, each pair of shared atoms is
+        counted twice. A shared atom also forms a pair with itself at distance 0, unless you exclude it using
+        `exclusion_block` or `exclude_same`.
     nbins : int
         Number of bins.
     range : tuple of float
         Lowest and highest distance in Å.
     norm : {"rdf", "density", "none"} or None
-        Normalisation, in upper or lower case. All counts are divided by the number of frames. With ``"density"``, they
-        are also divided by the shell volumes. With ``"rdf"``, they are divided by the shell volumes and by the pair
-        density in the cell. ``"none"`` is the same as None.
+        Normalisation, in upper or lower case. All counts are divided by the number of frames. Use ``"density"`` to also
+        divide them by the shell volumes, or ``"rdf"`` to divide them by the shell volumes and by the pair density in
+        the cell. ``"none"`` is the same as None.
     exclusion_block : tuple of int, optional
-        Number of atoms per molecule in each group. Pairs within a molecule are excluded. Use ``(1, 1)`` to exclude
-        pairs of an atom with itself.
+        Number of atoms per molecule in each group, which is used to exclude pairs within a molecule. Use ``(1, 1)`` to
+        exclude pairs of an atom with itself.
     exclude_same : {"residue", "segment", "chain"}, optional
         Exclude pairs within the same residue, segment or chain.
     backend : {"serial", "OpenMP", "distopia"}
-        Accepted for compatibility with MDAnalysis, but without effect. Choose the executor in `run` instead.
+        Accepted for compatibility with MDAnalysis, but not used. You can choose the executor in `run` instead.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
@@ -81,9 +81,9 @@ class InterRDF(TwoGroupAnalysis):
     results.count : ndarray, shape (nbins,), int64
         Number of pairs in each bin, summed over all frames. Pairs of atoms that are in both groups are counted twice.
     results.rdf : ndarray, shape (nbins,), float64
-        g(r). With ``norm="density"``, the values are in Å^-3.
+        g(r). If you use ``norm="density"``, these values are in Å^-3.
     results.volume_cum : float
-        Sum of the cell volumes over all frames in Å^3. Available only with ``norm="rdf"``.
+        Sum of the cell volumes over all frames in Å^3. Only available with ``norm="rdf"``.
     g1, g2 : MDAnalysis.AtomGroup
         The groups.
     norm : str
@@ -96,25 +96,25 @@ class InterRDF(TwoGroupAnalysis):
     SelectionError
         If a group has no atoms.
     MismatchError
-        If the groups are in different Universes, or if bins, exclusions, `norm` or `backend` are invalid. In `run`, if
-        the cell of a frame has no volume or, with ``norm="rdf"``, if a frame has no cell.
+        If your groups are in different Universes, or bins, exclusions, `norm` or `backend` are invalid. In `run`, if
+        the cell of a frame has no volume or, with ``norm="rdf"``, a frame has no cell.
 
     Warns
     -----
     RangeWarning
         If the range extends beyond half of the shortest lattice vector of the cell in a frame. Beyond this distance, a
-        pair has several images, but only the nearest one is counted, so g(r) is too low.
+        pair has several images of which only the nearest is counted, so g(r) will be too low.
 
     Notes
     -----
     The function is ``count / (frames * shells * N / V)``, where V is the mean volume and N is the number of pairs that
     `exclusion_block` does not exclude, as in `MDAnalysis.analysis.rdf.InterRDF`. Minimum images are computed in
-    float64, at any range and also in triclinic cells. Up to half of the shortest lattice vector, a cell list is used,
-    so the run time grows linearly with the number of atoms. For larger ranges, the distances between all pairs are
-    computed.
-    Each bin includes its lower edge, and the last bin includes both edges, as in `numpy.histogram`.
+    float64, at any range and also in triclinic cells. Up to half of the shortest lattice vector, we can use a cell
+    list, so the run time grows linearly with the number of atoms. For larger ranges, the distances between all pairs
+    have to be computed. As in `numpy.histogram`, the upper edge of a bin belongs to the next bin, but the last bin
+    includes both edges.
 
-    Counts are integers and the sum of volumes is exact, so results are bitwise identical for every executor and any
+    As counts are integers and the sum of volumes is exact, results are bitwise identical for every executor and any
     number of workers and blocks. Apart from 16 bytes per frame, the memory use does not depend on the number of frames.
 
     Examples

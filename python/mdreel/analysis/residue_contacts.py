@@ -31,36 +31,36 @@ _Units = tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint32]]
 
 
 class ResidueContacts(ContactMaps):
-    r"""Find the pairs of residues that are in contact in each frame, and compute their frequencies and lifetimes.
+    r"""Find the pairs of residues that are in contact, and compute the frequencies and lifetimes of these contacts.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup or Universe
-        Atoms of the residues. Only atoms in the group are considered.
+        Atoms of the residues. Atoms outside the group are not considered.
     other : MDAnalysis.AtomGroup or Universe, optional
-        Atoms of other residues, such as a ligand. If given, only pairs that consist of a residue in `atomgroup` and a
-        residue in `other` are considered. If residues belong to both groups, each pair is counted once.
+        Atoms of other residues, such as a ligand. You can use these to look only for pairs of a residue in `atomgroup`
+        and a residue in `other`. If residues belong to both groups, pairs of these will only be counted once.
     pairs : array_like, shape (n_pairs, 2), int, optional
         Universe indices (``resindex``) of the two residues in each pair to consider. By default, all pairs are
         considered.
     scheme : {"closest-heavy", "closest", "ca", "cb", "sidechain", "sidechain-heavy"}
-        Atoms of each residue to use for the distances. ``"closest-heavy"`` and ``"sidechain-heavy"`` exclude hydrogens.
-        For glycine, ``"cb"`` uses the alpha carbon, and ``"sidechain-heavy"`` uses the hydrogens.
+        Atoms of the residues that are used for the distances. ``"closest-heavy"`` and ``"sidechain-heavy"`` exclude
+        hydrogens. For glycine, ``"cb"`` uses the alpha carbon, and ``"sidechain-heavy"`` uses the hydrogens.
     cutoff : float
-        Largest distance in Å between two residues that are in contact. The distance between two residues is the
-        smallest distance between their atoms.
+        Largest distance in Å between two residues that are in contact. This is the smallest distance between their
+        atoms.
     min_separation : int, optional
-        Smallest difference between the indices of two residues in the same chain that form a pair. The default is 3
-        within `atomgroup`, as in mdtraj, and 1 for two groups. It does not apply to `pairs`.
+        Smallest difference between the indices of residues in the same chain that can form a pair. By default, we use 3
+        within `atomgroup`, as in mdtraj, and 1 for pairs with `other`. This is not applied to `pairs`.
     soft_min : bool
-        Whether the distance of two residues in contact is the soft minimum of the distances between all their atoms,
-        instead of the smallest distance.
+        Whether to use the soft minimum of the distances between all atoms of two residues in contact, instead of the
+        smallest distance.
     soft_min_beta : float, optional
         Parameter of the soft minimum in Å. The default is 200 Å, the 20 nm of mdtraj.
     series : bool
-        Whether to keep the contacts in each frame in addition to the statistics for each pair.
+        Whether to keep the contacts in each frame in addition to the statistics of the pairs.
     pbc : bool
-        Whether to use the minimum image convention in frames with a cell.
+        Whether to use the minimum image convention in frames that have a cell.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
@@ -69,8 +69,8 @@ class ResidueContacts(ContactMaps):
     Attributes
     ----------
     results.pairs : ndarray, shape (n_pairs, 2), int64
-        Universe indices of the two residues in each pair that was ever in contact, in ascending order. With `other`,
-        the first residue belongs to `atomgroup`.
+        Universe indices of the two residues in each pair that was ever in contact, in ascending order. If you pass
+        `other`, the first residue belongs to `atomgroup`.
     results.frequency : ndarray, shape (n_pairs,), float64
         Fraction of the frames in which a pair is in contact.
     results.mean : ndarray, shape (n_pairs,), float64
@@ -89,25 +89,24 @@ class ResidueContacts(ContactMaps):
     results.counts : ndarray, shape (n_frames,), int64
         Number of contacts in each frame.
     results.contacts : ndarray, shape (n_contacts,), uint32
-        Row of each contact in `results.pairs`, one frame after the other, in ascending order within a frame. Available
-        only with ``series=True``.
+        Row of each contact in `results.pairs`, one frame after the other, in ascending order within a frame. Only
+        available with ``series=True``.
     results.distances : ndarray, shape (n_contacts,), float32
-        Distance of each contact in Å. Available only with ``series=True``.
+        Distance of each contact in Å. Only available with ``series=True``.
     results.offsets : ndarray, shape (n_frames + 1,), int64
-        Offsets into `results.contacts`: the contacts in frame ``i`` are ``contacts[offsets[i]:offsets[i + 1]]``.
-        Available only with ``series=True``.
+        Offsets into `results.contacts`: the contacts in frame ``i`` are ``contacts[offsets[i]:offsets[i + 1]]``. Only
+        available with ``series=True``.
 
     Raises
     ------
     SelectionError
-        If a group has no atoms, if no residue of a group has atoms that the scheme uses, or if a residue in `pairs` has
-        no such atoms.
+        When a group is empty, or the scheme uses none of its atoms or none of the atoms of a residue in `pairs`.
     MismatchError
-        If no pairs are left, or if `pairs` is not an array of pairs of different residues. If the cutoff is not a valid
-        length, or if the groups are in different Universes. In `run`, if the cutoff exceeds half of the shortest
+        When no pairs are left, or `pairs` is not an array of pairs of different residues. When the cutoff is not a
+        valid length, or your groups are in different Universes. In `run`, when the cutoff exceeds half of the shortest
         lattice vector.
     UnsupportedError
-        If a group is an UpdatingAtomGroup. The error is also a TypeError.
+        When a group is an UpdatingAtomGroup. This error is also a TypeError.
 
     Warns
     -----
@@ -117,23 +116,23 @@ class ResidueContacts(ContactMaps):
     Notes
     -----
     The distance between two residues is the smallest distance between their atoms, as in mdtraj's `compute_contacts`.
-    Chains are distinguished by segment and chain identifier. `min_separation` does not apply to residues in different
-    chains. Most pairs are excluded with bounding boxes around the atoms, so the run time does not grow with the number
-    of pairs of atoms. Calculations use float64.
+    Chains can be distinguished by segment and chain identifier. `min_separation` is not applied to residues in
+    different chains. Most pairs can be excluded using bounding boxes around the atoms, so the run time does not grow
+    with the number of pairs of atoms. Calculations use float64.
 
-    With ``soft_min=True``, the distance of two residues is
+    If you use ``soft_min=True``, the distance of two residues is
 
     .. math:: \beta / \ln \sum_{a, b} e^{\beta / d_{ab}} ,
 
-    where the sum runs over all pairs of atoms of the scheme, also those farther apart than the cutoff. It is a smooth
-    function of the positions, at most as large as the smallest distance, and it approaches this distance if beta is
-    large. The smallest distance still decides which residues are in contact, so the same pairs are found. The values
-    are those of mdtraj's ``compute_contacts(soft_min=True)``, which has beta in nm. mdtraj uses float32 and returns 0
-    for distances below beta / 88.7 (2.3 Å for the default).
+    where the sum runs over all pairs of atoms of the scheme, including those farther apart than the cutoff. It is a
+    smooth function of the positions, at most as large as the smallest distance, and it approaches this distance if beta
+    is large. However, the smallest distance is still used to decide which residues are in contact, so you will find the
+    same pairs. These are also the values of mdtraj's ``compute_contacts(soft_min=True)``, which has beta in nm.
+    However, mdtraj uses float32 and returns 0 for distances below beta / 88.7 (2.3 Å for the default).
 
-    The results need about 80 bytes of memory per pair that was ever in contact, and 24 bytes per frame. With
-    ``series=True``, they need another 8 bytes per contact in each frame (twice as much while blocks are merged).
-    Results are bitwise identical for every executor and any number of workers and blocks.
+    You will need about 80 bytes of memory for each pair that has ever been in contact, and 24 bytes per frame. For
+    ``series=True``, another 8 bytes per contact in each frame are needed (twice as much while blocks are merged). The
+    results are bitwise identical for every executor and any number of workers and blocks.
 
     Examples
     --------

@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 
 class Rg(Analysis):
-    """Compute the radius of gyration in each frame, and the radii about the x, y and z axes.
+    """Compute the radius of gyration over a trajectory, and the radii about the x, y and z axes.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup or UpdatingAtomGroup
-        The atoms. If the group contains an atom more than once, each occurrence is counted. For an UpdatingAtomGroup,
-        the radius is NaN in frames in which no atom is selected.
+        The atoms. If your group contains an atom more than once, it will also be counted more than once. You can also
+        use an UpdatingAtomGroup, for which the radius is NaN in frames in which no atom is selected.
     weights : {"mass", None} or array_like, shape (n_atoms,), float64
-        Weight of each atom. If None, all weights are equal. Weights are normalised.
+        Weights of the atoms, which will be normalised. If None, all weights are equal.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
 
@@ -48,15 +48,15 @@ class Rg(Analysis):
     Raises
     ------
     SelectionError
-        If there are no atoms, or if the topology has no masses.
+        If your group is empty, or your topology does not contain masses.
     MismatchError
         If the weights do not match the atoms.
 
     Notes
     -----
-    The radius is ``sqrt(sum_i w_i |x_i - c|^2 / sum_i w_i)``, with the weighted centre c. The radius about x uses only
-    y and z, and likewise for the other axes. The columns are the same as in ``gmx gyrate``, but in Å. If molecules are
-    broken, make them whole first. The results need 48 bytes of memory per frame.
+    The radius is ``sqrt(sum_i w_i |x_i - c|^2 / sum_i w_i)``, where c is the weighted centre. The radius about x uses
+    only y and z, and likewise for the other axes. These columns are the same as in ``gmx gyrate``, but in Å. If your
+    molecules are broken, you should make them whole first. You will need 48 bytes of memory per frame.
 
     Examples
     --------

@@ -39,40 +39,40 @@ if TYPE_CHECKING:
 
 
 class RMSD(Analysis):
-    """Compute the RMSD of each frame from a reference, by default after optimal superposition.
+    """Compute the RMSD from a reference structure, by default after optimal superposition.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup or Universe
         The atoms to which `select` is applied.
     reference : MDAnalysis.AtomGroup, Universe or array_like, shape (n_selected, 3), float64, optional
-        Structure to compare with, to which `select` is also applied, or an array with the positions of the selected
-        atoms in Å. The default is `atomgroup` itself.
+        Structure to compare to, which `select` is also applied to, or an array with the positions of the selected atoms
+        in Å. The default is `atomgroup` itself.
     select : str, tuple, dict or None
         Atoms to superpose and compare, in MDAnalysis's selection language. To select different atoms in the two
-        structures, pass ``(atomgroup, reference)`` or ``{"mobile": ..., "reference": ...}``. Each entry can be a list
-        of selection strings. If you pass a string, each atom is selected once, in the order of the topology. If you
-        pass a list, the strings are applied one after the other. If None, atoms are compared in the order of the
-        groups, including repeated atoms.
+        structures, pass ``(atomgroup, reference)`` or ``{"mobile": ..., "reference": ...}``. You can also use lists of
+        selection strings here, which will be applied one after the other. A string selects its atoms once, in the order
+        of the topology. If None, atoms are compared in the order of the groups, including repeated atoms.
     groupselections : sequence or mapping of str to {str, tuple, dict or MDAnalysis.AtomGroup}, optional
         Additional groups of atoms whose RMSD is computed after the superposition. You can select them as in `select`,
-        but selections are applied to the entire Universe of `atomgroup` and of the reference. In a mapping, the keys
-        are the names of the groups in plots and tables, as in ``{"LID": "name CA and resid 122:159"}``.
+        but these selections are applied to the entire Universe of `atomgroup` and of the reference. You can also pass a
+        mapping, whose keys are used as the names of the groups in plots and tables, as in
+        ``{"LID": "name CA and resid 122:159"}``.
     weights : {None, "mass"} or array_like, shape (n_selected,), float64
-        Weights of the selected atoms in the superposition and in the mean. Weights are normalised.
+        Weights of the selected atoms in the superposition and in the mean. These will be normalised.
     weights_groupselections : False or sequence of {None, "mass"} or array_like
-        Weights of each group. If False, masses are used if `weights` is "mass", and equal weights otherwise.
+        Weights of the groups. If False, masses are used if `weights` is "mass", and equal weights otherwise.
     tol_mass : float
-        Largest allowed difference between the masses of corresponding atoms, in amu.
+        Largest difference in amu that is allowed between the masses of corresponding atoms.
     ref_frame : int or None
         Frame number in the reference trajectory, starting from 0. If None, the current positions of the reference are
         used.
     superposition : bool
-        Whether to superpose each frame on the reference first.
+        Whether to superpose frames on the reference first.
     match_atoms : bool
-        Whether to check that the atoms of the reference correspond to the selected atoms. Corresponding atoms have the
-        same masses, and the same names and residues in the same order. If False, atoms are compared in the given order
-        without this check. With ``select=None``, a different order triggers only a warning.
+        Whether to check that the atoms of the reference correspond to the selected atoms. This means that they have the
+        same masses, and the same names and residues in the same order. If False, atoms will be compared in the given
+        order without this check. If you use ``select=None``, a different order will only trigger a warning.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
@@ -81,20 +81,19 @@ class RMSD(Analysis):
     Attributes
     ----------
     results.rmsd : ndarray, shape (n_frames, 3 + n_groups), float64
-        The columns are the frame, the time in ps, the RMSD in Å, and the RMSD of each group in Å.
+        The columns are the frame, the time in ps, the RMSD in Å, and the RMSDs of the groups in Å.
     mobile_atoms, ref_atoms : MDAnalysis.AtomGroup
         The selected atoms and the reference atoms. `ref_atoms` is None if the reference is an array of positions.
 
     Raises
     ------
     SelectionError
-        If there are no atoms, if a selection is invalid, or if masses are used as weights but the topology has no
-        masses.
+        If there are no atoms, a selection is invalid, or the topology lacks the masses that you want to use as weights.
     UnsupportedError
         If the group is an UpdatingAtomGroup.
     MismatchError
-        If the reference or the weights do not match the atoms, or if the atoms do not correspond to the reference
-        atoms. If the reference is an array, and `groupselections` are given or `select` changes the order of the atoms.
+        If the reference or the weights do not match the atoms, or the atoms do not correspond to the reference atoms.
+        If the reference is an array, and you pass `groupselections` or change the order of the atoms in `select`.
 
     Warns
     -----
@@ -104,17 +103,17 @@ class RMSD(Analysis):
     Notes
     -----
     The RMSD is ``sqrt(sum_i w_i |R x_i + t - y_i|^2 / sum_i w_i)``, with the rotation R and translation t that minimise
-    it. Without groups, R is not computed, because the largest eigenvalue of a 4x4 matrix gives the RMSD (QCP) [1]_
-    [2]_. Coordinates are float32, as stored, and sums are float64. mdreel reads and decompresses only the selected
-    atoms. The current frame of the Universe does not change.
+    it. Unless there are groups, R does not need to be computed, because the RMSD can be obtained from the largest
+    eigenvalue of a 4x4 matrix (QCP) [1]_ [2]_. Coordinates are float32, as stored, and sums are float64. Only the
+    selected atoms are read and decompressed. The current frame of the Universe does not change.
 
-    If the reference is in another Universe, it is read with the reader of that Universe, which then returns to its
-    current frame. If the reference is an array, mdreel checks only the number of positions. If the trajectory consists
-    of several files, the times are read from the files, whereas MDAnalysis's RMSD adds up the lengths of the files.
-    With mass weights, the reference is centred with its own masses, as in MDAnalysis. This matters only if the masses
-    differ from those of the selected atoms.
+    References in another Universe will be read using the reader of that Universe, which then returns to its current
+    frame. For an array, only the number of positions can be checked. If your trajectory consists of several files, we
+    use the times in these files, whereas MDAnalysis's RMSD adds up the lengths of the files. If you use mass weights,
+    the reference is centred using its own masses, as in MDAnalysis. This only matters if these masses differ from those
+    of the selected atoms.
 
-    The results need 24 bytes of memory per frame, and another 8 bytes per frame for each group.
+    You will need 24 bytes of memory per frame, and another 8 bytes per frame for each group.
 
     References
     ----------

@@ -31,29 +31,28 @@ if TYPE_CHECKING:
 
 
 class RMSF(Analysis):
-    """Compute the root mean square fluctuation (RMSF) of each atom about its mean position.
+    """Compute the root mean square fluctuation (RMSF) of atoms about their mean positions.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup or Universe
         The atoms. If you pass a Universe, all of its atoms are used.
     superposition : bool, str, MDAnalysis.AtomGroup or Universe
-        Whether to superpose each frame on a reference first, which removes the translation and rotation of the
-        molecule. If True, the atoms themselves are superposed. To superpose other atoms, pass a group or a selection
-        string.
+        Whether to superpose frames on a reference first, which removes the translation and rotation of the molecule. If
+        True, the atoms themselves are superposed. To superpose other atoms, pass a group or a selection string.
     reference : MDAnalysis.AtomGroup, Universe or array_like, shape (n_superposed, 3), float64, optional
-        Structure to superpose on. It must have the same number of atoms, or be an array of positions in Å. The default
-        is the superposed atoms themselves.
+        Structure to superpose on, which should have the same number of atoms, or an array of positions in Å. The
+        default is the superposed atoms themselves.
     ref_frame : int
         Frame number in the reference trajectory, starting from 0.
     weights : {None, "mass"} or array_like, shape (n_superposed,), float64
         Weight of each atom in the superposition.
     tol_mass : float
-        Largest allowed difference between the masses of corresponding atoms, in amu.
+        Largest difference in amu that is allowed between the masses of corresponding atoms.
     match_atoms : bool
-        Whether to check that the atoms of the reference correspond to the selected atoms. Corresponding atoms have the
-        same masses, and the same names and residues in the same order. If False, atoms are compared in the given order
-        without this check.
+        Whether to check that the atoms of the reference correspond to the selected atoms. This means that they have the
+        same masses, and the same names and residues in the same order. If False, atoms will be compared in the given
+        order without this check.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
@@ -69,21 +68,21 @@ class RMSF(Analysis):
     Raises
     ------
     SelectionError
-        If there are no atoms.
+        When there are no atoms.
     MismatchError
-        If the reference or the weights do not match the superposed atoms, or if the superposed atoms do not correspond
-        to the reference atoms.
+        When the reference or your weights do not match the superposed atoms, or these do not correspond to the
+        reference atoms.
     UnsupportedError
-        If the group is an UpdatingAtomGroup.
+        When the group is an UpdatingAtomGroup.
 
     Notes
     -----
-    The fluctuation is ``sqrt(mean_t |x_i(t) - mean_t x_i|^2)``. Superposed positions are float64. MDAnalysis's RMSF
-    does not superpose frames, so in MDAnalysis you have to run `AverageStructure` and `AlignTraj` first.
+    The fluctuation is ``sqrt(mean_t |x_i(t) - mean_t x_i|^2)``. Superposed positions are float64. As MDAnalysis's RMSF
+    does not superpose frames, you would have to run `AverageStructure` and `AlignTraj` first in MDAnalysis.
 
-    Displacements from the first frame and their squares are summed exactly, in steps of 2^-36 Å and 2^-27 Å^2.
-    Results are therefore bitwise identical for every executor and any number of workers and blocks. Apart from 16 bytes
-    per frame, the memory use does not depend on the number of frames.
+    Displacements from the first frame and their squares are summed exactly, in steps of 2^-36 Å and 2^-27 Å^2. This is
+    why results are bitwise identical for every executor and any number of workers and blocks. Apart from 16 bytes per
+    frame, the memory use does not depend on the number of frames.
 
     Examples
     --------

@@ -34,32 +34,33 @@ if TYPE_CHECKING:
 
 
 class SASA(Analysis):
-    """Compute the solvent accessible surface area of atoms or residues in each frame.
+    """Compute the solvent accessible surface area of atoms or residues over a trajectory.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup
         The atoms whose area is computed.
     probe_radius : float
-        Radius of the probe in Å. The default of 1.4 is the radius of a water molecule.
+        Radius of the probe in Å. By default, the radius of a water molecule, 1.4, is used.
     n_sphere_points : int
-        Number of points on the sphere around each atom. More points improve the accuracy but increase the run time.
+        Number of points on the sphere around each atom. You can use more points to improve the accuracy, but this
+        increases the run time.
     mode : {"atom", "residue", "total"}
         Whether to keep the area of each atom, of each residue (summed over its atoms in the group), or only the total
         area. The total area is always available.
     radii : mapping of str to float, or array_like, shape (n_surface,), float64, optional
-        Van der Waals radii in Å, either by element to replace values in the built-in table, or one radius per atom of
-        `surface`.
+        Van der Waals radii in Å. You can pass a mapping by element to replace values in the built-in table, or one
+        radius per atom of `surface`.
     surface : MDAnalysis.AtomGroup, optional
-        All atoms that can bury each other, for example a ligand together with the protein that binds it. It must
-        include `atomgroup`. The default is `atomgroup` alone. For an UpdatingAtomGroup, only the atoms selected in a
-        frame can then bury each other.
+        All atoms that can bury each other, for example a ligand together with the protein that binds it. These must
+        include `atomgroup`. The default is `atomgroup` alone. If this is an UpdatingAtomGroup, only the atoms selected
+        in a frame can bury each other.
     average : bool
-        Whether to keep only the mean and the variance of each atom or residue, which need less memory than the areas in
-        all frames. For an UpdatingAtomGroup, the averages include only frames in which the atom, or an atom of the
-        residue, is selected. If there are no such frames, the averages are NaN.
+        Whether to keep only the mean and the variance over all frames, which need less memory than the areas. For an
+        UpdatingAtomGroup, we only average over frames in which the atom (or at least one atom of the residue) is
+        selected. This average is NaN if there are no such frames.
     pbc : bool
-        Whether to take periodic images into account. This requires a cell in every frame.
+        Whether to take periodic images into account, which requires a cell in every frame.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
 
@@ -68,30 +69,30 @@ class SASA(Analysis):
     results.total_area : ndarray, shape (n_frames,), float64
         Total area of the group in Å^2, where each atom is counted once. It is 0 in frames in which no atom is selected.
     results.sasa : ndarray, shape (n_frames, n_atoms) or (n_frames, n_residues), float64
-        Area of each atom in the order of the group, or of each residue in the order of ``atomgroup.residues``, in Å^2.
+        Areas of the atoms in the order of the group, or of the residues in the order of ``atomgroup.residues``, in Å^2.
         Not available with ``mode="total"`` or `average`.
     results.residue_area : ndarray, shape (n_frames, n_residues), float64
-        The same array as `results.sasa`. Available only with ``mode="residue"``.
+        The same array as `results.sasa`. Only available with ``mode="residue"``.
     residue_labels : list of str
         Label of each residue, such as ``"ALA 5"``, or ``"A ALA 5"`` for systems with several segments.
     results.mean : ndarray, shape (n_atoms,) or (n_residues,), float64
-        Mean area in Å^2. Available only with `average`.
+        Mean area in Å^2. Only available with `average`.
     results.variance : ndarray, shape (n_atoms,) or (n_residues,), float64
-        Population variance of the area in Å^4. Available only with `average`.
+        Population variance of the area in Å^4. Only available with `average`.
     results.n_selected : ndarray, shape (n_atoms,) or (n_residues,), int64
-        Number of frames in which each atom, or an atom of each residue, is selected. Available only with `average` and
-        an UpdatingAtomGroup. In this case, arrays contain all atoms or residues that can be selected, in the order of
-        the topology.
+        Number of frames in which an atom, or an atom of a residue, is selected. Only available with `average` and an
+        UpdatingAtomGroup, for which arrays contain all atoms or residues that can be selected, in the order of the
+        topology.
 
     Raises
     ------
     SelectionError
-        If a group has no atoms, or if the topology has neither elements nor atom names.
+        When your group is empty, or your topology contains neither elements nor atom names.
     MismatchError
-        If an element has no radius, if radii or other numbers are invalid, or if an atom is not in `surface`.
+        When an element has no radius, radii or other numbers are invalid, or your atoms are not all in `surface`.
     UnsupportedError
-        If `surface` is an UpdatingAtomGroup. If `atomgroup` is an UpdatingAtomGroup, and neither ``mode="total"`` nor
-        `average` is set.
+        When `surface` is an UpdatingAtomGroup. When `atomgroup` is an UpdatingAtomGroup, and you use neither
+        ``mode="total"`` nor `average`.
 
     Warns
     -----
@@ -100,17 +101,18 @@ class SASA(Analysis):
 
     Notes
     -----
-    The radius of the sphere around an atom is the sum of its van der Waals radius and the probe radius. The area of the
-    atom is the fraction of sphere points outside all other spheres, times the area of the sphere [1]_. The points
-    follow the golden spiral, as in `mdtraj.shrake_rupley`. That function uses single precision, so its areas differ
-    slightly.
-    Radii are from Bondi [2]_ and Mantina et al. [3]_ for the elements of the topology, or for elements guessed by
-    MDAnalysis from atom names. These are radii of neutral atoms, whereas mdtraj uses ionic radii for some elements. To
-    use ionic radii in mdreel, set ``radii={"Na": 1.02, "Cl": 1.81}``, for example.
+    The radius of the sphere around an atom is the sum of its van der Waals radius and the probe radius. To obtain the
+    area of the atom, the area of the sphere is multiplied by the fraction of sphere points outside all other spheres
+    [1]_. We use a golden spiral for these points, as in `mdtraj.shrake_rupley`. However, that function uses single
+    precision, so its areas differ slightly. Radii are from Bondi [2]_ and Mantina et al. [3]_ for the elements of the
+    topology, or for elements guessed by MDAnalysis from atom names. Note that these are radii of neutral atoms, whereas
+    mdtraj uses ionic radii for some elements. If you would like to use ionic radii, set
+    ``radii={"Na": 1.02, "Cl": 1.81}``, for example.
 
-    Neighbours are found with a cell list, so the run time grows linearly with the number of atoms. Sums over frames are
-    exact, so results are bitwise identical for every executor and any number of workers and blocks. The results need 8
-    bytes of memory per area and frame (twice as much while they are sorted), or 24 bytes per frame with `average`.
+    Neighbours are found using a cell list, so the run time grows linearly with the number of atoms. As sums over frames
+    are exact, results are bitwise identical for every executor and any number of workers and blocks. You will need 8
+    bytes of memory per area and frame (twice as much while they are sorted), or 24 bytes per frame if you use
+    `average`.
 
     References
     ----------

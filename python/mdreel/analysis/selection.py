@@ -27,15 +27,17 @@ if TYPE_CHECKING:
 
 
 class Selection(ChangingSelection):
-    """Evaluate a selection in each frame, and determine how long atoms remain selected.
+    """Evaluate a selection over a trajectory, and determine how long atoms remain selected.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup, UpdatingAtomGroup or Universe
-        The atoms to which `select` is applied. Without `select`, this must be a group created with ``updating=True``.
+        The atoms to which `select` is applied. If you do not pass `select`, this must be a group created with
+        ``updating=True``.
     select : str, optional
-        Selection in MDAnalysis's selection language, which mdreel evaluates in each frame. Distances use the minimum
-        image convention. To ignore periodic images, create a group with ``updating=True, periodic=False`` instead.
+        Selection in MDAnalysis's selection language, which will be evaluated in each frame. Distances use the minimum
+        image convention. If you want to ignore periodic images, create a group with ``updating=True, periodic=False``
+        instead.
     ids : bool
         Whether to keep the indices of the selected atoms in addition to their number.
     trajectory : path, sequence of paths, or Source, optional
@@ -49,17 +51,17 @@ class Selection(ChangingSelection):
         Number of selected atoms in each frame.
     results.ids : ndarray, shape (n_selected,), uint32
         Universe indices of the selected atoms in all frames, one frame after the other, in ascending order within a
-        frame. Available only with ``ids=True``.
+        frame. Only available with ``ids=True``.
     results.offsets : ndarray, shape (n_frames + 1,), int64
-        Offsets into `results.ids`: the atoms in frame ``i`` are ``ids[offsets[i]:offsets[i + 1]]``. Available only with
+        Offsets into `results.ids`: the atoms in frame ``i`` are ``ids[offsets[i]:offsets[i + 1]]``. Only available with
         ``ids=True``.
 
     Raises
     ------
     SelectionError
-        If the selection is invalid, or if no atom can ever be selected.
+        If your selection is invalid, or can never select any atom.
     UnsupportedError
-        If the selection contains a keyword that mdreel cannot evaluate in each frame.
+        If your selection contains a keyword that cannot be evaluated in each frame.
 
     Warns
     -----
@@ -68,11 +70,12 @@ class Selection(ChangingSelection):
 
     Notes
     -----
-    MDAnalysis parses the selection. mdreel evaluates it in each frame with compiled code and reads only the atoms whose
-    positions it needs. The selected atoms are the same as those of an UpdatingAtomGroup, unless a distance equals a
+    The selection is parsed by MDAnalysis, and then evaluated in each frame using compiled code that only reads the
+    atoms whose positions are needed. You will always get the atoms of an UpdatingAtomGroup, unless a distance equals a
     limit to within single precision.
 
-    The results need 24 bytes of memory per frame and, with ``ids=True``, 4 bytes per selected atom in each frame.
+    You will need 24 bytes of memory per frame. For ``ids=True``, another 4 bytes per selected atom in each frame are
+    needed.
 
     Examples
     --------
@@ -135,7 +138,7 @@ class Selection(ChangingSelection):
         Raises
         ------
         MismatchError
-            If the frame was not analysed, or if the indices were not kept.
+            If this frame was not analysed, or the indices were not kept.
 
         Examples
         --------
@@ -169,23 +172,22 @@ class Selection(ChangingSelection):
         intermittency : int
             Largest number of consecutive frames in which an atom may be absent and still be considered present.
         compound : {"atoms", "residues"}
-            Whether single atoms or residues remain. A residue is present if one of its atoms is selected.
+            Whether to consider single atoms or residues, which are present if one of their atoms is selected.
 
         Returns
         -------
         ndarray, shape (2, tau_max + 1), float64
-            Lags from 0 to `tau_max` in frames, and the surviving fractions. A fraction is NaN if no window of this
-            length contains an atom.
+            Lags from 0 to `tau_max` in frames, and the surviving fractions. If no window of this length contains an
+            atom, the fraction is NaN.
 
         Raises
         ------
         MismatchError
-            If `tau_max` is larger than the number of frames, if a number is out of range, or if the indices were not
-            kept.
+            When `tau_max` is larger than the number of frames, a number is out of range, or the indices were not kept.
 
         Notes
         -----
-        The function is ``P(tau) = mean_t N(t, t + tau) / N(t)``. N(t) is the number of selected atoms in frame t, and
+        The function is ``P(tau) = mean_t N(t, t + tau) / N(t)``. Here, N(t) is the number of selected atoms in frame t.
         N(t, t + tau) is the number of atoms selected in all frames from t to t + tau.
 
         Examples
@@ -210,19 +212,19 @@ class Selection(ChangingSelection):
         intermittency : int
             Largest number of consecutive frames in which an atom may be absent and still be considered present.
         compound : {"atoms", "residues"}
-            Whether single atoms or residues stay. A residue is present if one of its atoms is selected.
+            Whether to consider single atoms or residues, which are present if one of their atoms is selected.
 
         Returns
         -------
         ndarray, shape (n_stays, 3), int64
-            Universe index of the atom or residue, number of the first analysed frame of the stay, and number of
-            frames, sorted by index and then by time. A stay that begins in the first frame or ends in the last
-            frame may have been longer.
+            Universe index of the atom or residue, number of the first analysed frame of the stay, and number of frames,
+            sorted by index and then by time. Note that a stay may have been longer if it includes the first or the last
+            frame.
 
         Raises
         ------
         MismatchError
-            If `intermittency` is negative, or if the indices were not kept.
+            If `intermittency` is negative, or the indices were not kept.
 
         Examples
         --------

@@ -50,19 +50,19 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
     u : MDAnalysis.Universe
         The Universe that contains the groups.
     ags : sequence of pairs of MDAnalysis.AtomGroup
-        Pairs of groups. Each atom of the first group forms a pair with each atom of the second group.
+        Pairs of groups. All atoms of the first group form pairs with all atoms of the second group.
     nbins : int
         Number of bins.
     range : tuple of float
         Lowest and highest distance in Å.
     norm : {"rdf", "density", "none"} or None
-        Normalisation, in upper or lower case. All counts are divided by the number of frames. With ``"density"``, they
-        are also divided by the shell volumes. With ``"rdf"``, they are divided by the shell volumes and by the density
-        of one atom in the cell. ``"none"`` is the same as None.
+        Normalisation, in upper or lower case. All counts are divided by the number of frames. Use ``"density"`` to also
+        divide them by the shell volumes, or ``"rdf"`` to divide them by the shell volumes and by the density of one
+        atom in the cell. ``"none"`` is the same as None.
     density : bool
         Deprecated, as in MDAnalysis. True is the same as ``norm="density"``.
     backend : {"serial", "OpenMP", "distopia"}
-        Accepted for compatibility with MDAnalysis, but without effect.
+        Accepted for compatibility with MDAnalysis, but not used.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology.
     verbose : bool
@@ -73,16 +73,16 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
     results.bins, results.edges : ndarray, shape (nbins,) and (nbins + 1,), float64
         Centres and edges of the bins in Å.
     results.count : list of ndarray, shape (n_first, n_second, nbins), int64
-        Number of frames in which the distance of each pair lies in each bin.
+        Number of frames in which the distance of a pair lies in each bin.
     results.rdf : list of ndarray, shape (n_first, n_second, nbins), float64
-        g(r) of each pair. With ``norm="density"``, the values are in Å^-3.
+        g(r) of each pair. If you use ``norm="density"``, these values are in Å^-3.
     results.cdf : list of ndarray, shape (n_first, n_second, nbins), float64
-        Fraction of frames in which the distance does not exceed the upper edge of each bin. Available only after
+        Fraction of frames in which the distance does not exceed the upper edge of each bin. To compute it, call
         `get_cdf`.
     results.indices : list of lists of ndarray, shape (n_first,) and (n_second,), int64
         Indices of the atoms.
     results.volume_cum : float
-        Sum of the cell volumes over all frames in Å^3. Available only with ``norm="rdf"``.
+        Sum of the cell volumes over all frames in Å^3. Only available with ``norm="rdf"``.
     ags : list of lists of MDAnalysis.AtomGroup
         The pairs of groups.
     norm : str
@@ -93,19 +93,19 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
     SelectionError
         If a group has no atoms.
     MismatchError
-        If there are no groups, if groups do not belong to `u`, or if bins, `norm` or `backend` are invalid. In `run`,
-        if the cell of a frame has no volume or, with ``norm="rdf"``, if a frame has no cell.
+        If you passed no groups, or groups that do not belong to `u`, or bins, `norm` or `backend` are invalid. In
+        `run`, if the cell of a frame has no volume or, with ``norm="rdf"``, a frame has no cell.
 
     Warns
     -----
     RangeWarning
         If the range extends beyond half of the shortest lattice vector of the cell in a frame. Beyond this distance, a
-        pair has several images, but only the nearest one is counted, so g(r) is too low.
+        pair has several images of which only the nearest is counted, so g(r) will be too low.
 
     Notes
     -----
-    See `InterRDF`. Each worker needs 8 bytes of memory for every bin of each pair. Apart from 16 bytes per frame, the
-    memory use does not depend on the number of frames.
+    See `InterRDF`. Workers need 8 bytes of memory for every bin of each pair. This does not depend on the number of
+    frames, apart from 16 bytes per frame.
 
     Examples
     --------

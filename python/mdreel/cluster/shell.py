@@ -175,7 +175,7 @@ def run_until_told(job: BatchJob, go_on: str, clock: str = "", command: str | No
     go_on : str
         Lines that requeue the job, so that the next job continues the analysis.
     clock : str
-        Line that sends USR1 if the scheduler does not send it. The line can use ``after``.
+        Line that sends USR1 if this is not done by the scheduler. You can use ``after`` in it.
     command : str, optional
         The command. By default, the analysis on all ranks.
     """

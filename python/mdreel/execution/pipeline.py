@@ -58,7 +58,7 @@ def run(
     access : str, optional
         How workers access the files: a value of `Access`. By default, they read one file, or several files as one.
     n_parts : int, optional
-        Number of blocks. By default, it is chosen according to the file and the number of workers.
+        Number of blocks. By default, this is chosen according to the file and the number of workers.
     checkpoint : path, optional
         File that stores the results of complete blocks, so that an interrupted run can be continued.
     memory : int, optional
@@ -74,7 +74,7 @@ def run(
     on_progress : callable, optional
         Function that is called regularly with the number of analysed frames.
     needs_frame_numbers : bool
-        Whether user code receives the numbers of frames. If so, mdreel always locates the frames before it reads them.
+        Whether user code receives the numbers of frames. If so, the frames will always be located before they are read.
 
     Returns
     -------
@@ -83,11 +83,11 @@ def run(
 
     Notes
     -----
-    If a run reads all frames of a file that has no frame index, mdreel divides the file into ranges of bytes. The
-    frames are then located and read in a single pass. This fails if bytes within a frame look like the start of a
-    frame. In this case, mdreel first locates all frames and then reads them again.
+    If you read all frames of a file without a frame index, this file is divided into ranges of bytes. This allows the
+    frames to be located and read in a single pass. However, it will fail if bytes within a frame look like the start of
+    a frame. All frames are then located first and read again.
 
-    If the trajectory is growing, the run waits for new frames, and ends when the trajectory ends.
+    If the trajectory is growing, the run will wait for new frames, and end when the trajectory ends.
     """
     started_ns = perf_counter_ns() if started_ns is None else started_ns
     check_access(access, job.source, executor.name, executor.schedule)

@@ -41,12 +41,13 @@ def stream_results(
     source : path, Source or Channel, optional
         Trajectory to read instead of the current trajectory of the analyses.
     every : float
-        Minimum time between two results, in s. If 0, results are yielded each time frames have arrived.
+        Minimum time between two results, in s. If you set this to 0, you will get results each time frames have
+        arrived.
     n_workers : int, optional
         Number of threads. By default, one per processor.
     verbose : bool, optional
-        Whether to show progress on a terminal or in a notebook. By default, the setting with which the analyses were
-        created.
+        Whether to show progress on a terminal or in a notebook. By default, this is the setting with which the analyses
+        were created.
     transformations : sequence of Transformation
         See `Analysis.run`.
     shown : sequence of ResultsView, optional
@@ -56,23 +57,23 @@ def stream_results(
     Yields
     ------
     tuple of Analysis
-        The analyses, with the same results as after a run over the frames so far. The last results include all frames,
-        and are bitwise identical to the results of `Analysis.run`.
+        The analyses, which contain the results of all frames so far. Once the trajectory has ended, these are bitwise
+        identical to the results of `Analysis.run`.
 
     Raises
     ------
     ArgumentError
-        If an argument has the wrong type, for example one analysis instead of a list.
+        When an argument has the wrong type, for example because you passed one analysis instead of a list.
     UnsupportedError
-        If the trajectory does not grow, or if an analysis needs to know the number of frames in advance.
+        When the trajectory does not grow, or an analysis needs to know the number of frames in advance.
     MdreelError
-        If reading or computing fails; see `Analysis.run`. The results of the frames up to this point are yielded first.
-        They are also available after Ctrl-C.
+        When reading or computing fails; see `Analysis.run`. Before this error is raised, you will get the results of
+        the frames up to this point. These are also available after Ctrl-C.
 
     Notes
     -----
-    The iterator waits for frames, and can be interrupted with Ctrl-C. Note that the results are recreated each time,
-    which takes longer if they are large. The timing contains the spans of the first 10,000 rounds.
+    The iterator waits for frames, and can be interrupted using Ctrl-C. Note that the results are recreated each time,
+    which will take longer if they are large. The timing contains the spans of the first 10,000 rounds.
 
     Examples
     --------

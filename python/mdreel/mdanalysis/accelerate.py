@@ -8,7 +8,7 @@ from mdreel.errors import UnsupportedError
 
 
 class Acceleration:
-    """Return value of `accelerate`. If it is used as a context manager, it restores the previous state on exit.
+    """Return value of `accelerate`. You can use it as a context manager that restores the previous state on exit.
 
     Parameters
     ----------
@@ -32,9 +32,9 @@ class Acceleration:
 def accelerate() -> Acceleration:
     """Make MDAnalysis read XTC, TRR, DCD, AMBER NetCDF and H5MD with mdreel.
 
-    All new readers for these formats are subclasses that read with mdreel and return the same numbers. This also
-    applies to readers that are created by a `Universe`, by a chain, by a copy or directly. Existing readers do not
-    change. If you call the function again, it has no effect.
+    All new readers for these formats will be subclasses that read with mdreel and return the same numbers. This also
+    applies to readers that are created by a `Universe`, by a chain, by a copy or directly. However, your existing
+    readers will not change. You can safely call this function more than once.
 
     Returns
     -------
@@ -48,10 +48,10 @@ def accelerate() -> Acceleration:
 
     Notes
     -----
-    mdreel replaces the method of the metaclass that creates MDAnalysis's readers. The classes and the registry of
-    MDAnalysis do not change. If the core cannot read a file (because of ``convert_units=False``, an open file, unknown
-    HDF5 filters, ...), MDAnalysis reads the file instead, and the logger ``mdreel.mdanalysis`` records this. Readers
-    can be pickled, even if the receiving process has not called `accelerate`.
+    To do this, we replace the method of the metaclass that creates MDAnalysis's readers. The classes and the registry
+    of MDAnalysis do not change. If the core cannot read a file (because of ``convert_units=False``, an open file,
+    unknown HDF5 filters, ...), it will be read by MDAnalysis instead, and the logger ``mdreel.mdanalysis`` records
+    this. You can pickle readers, even if the receiving process has not called `accelerate`.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def accelerate() -> Acceleration:
 def unaccelerate() -> None:
     """Restore MDAnalysis's own readers after `accelerate`.
 
-    Existing readers remain usable. If `accelerate` has not been called, this function has no effect.
+    You can still use existing readers. If `accelerate` has not been called, this function has no effect.
 
     Examples
     --------

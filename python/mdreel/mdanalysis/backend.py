@@ -54,8 +54,8 @@ class Backend(BackendBase):  # type: ignore[misc]
     n_workers : int
         Number of workers.
     timing : Timing or None
-        Timing of the last run. Each block is a group of frames. The compute time includes reading, because MDAnalysis
-        analyses read their frames themselves.
+        Timing of the last run, where blocks are groups of frames. Reading is included in the compute time, because
+        MDAnalysis analyses read their frames themselves.
     """
 
     def __init__(self, executor: Executor) -> None:
@@ -69,10 +69,10 @@ class Backend(BackendBase):  # type: ignore[misc]
         Raises
         ------
         FunctionError
-            If the function raises an exception (the message states the frame), or if the analysis did not store
+            When your function raises an exception (the message states the frame), or the analysis did not store
             anything except None in its results. Note that values outside the results are not returned from the workers.
         UnsupportedError
-            If the analysis cannot be pickled.
+            When the analysis cannot be pickled.
         """
         n_groups = len(computations)
 
@@ -121,7 +121,7 @@ def backend(name: str | Executor, n_workers: int | None = None, **options: Any) 
     name : {"serial", "threads", "processes", "dask", "mpi"} or Executor
         The executor.
     n_workers : int, optional
-        Number of workers. The default is one per processor or rank.
+        Number of workers. By default, there is one per processor or rank.
     **options
         Further arguments of the executor, such as ``client`` for Dask, or ``communication`` for MPI.
 
@@ -139,10 +139,10 @@ def backend(name: str | Executor, n_workers: int | None = None, **options: Any) 
 
     Notes
     -----
-    The backend works with all analyses that MDAnalysis can run with its backend ``"multiprocessing"``. For other
-    analyses, MDAnalysis raises a ``ValueError``. Frames are divided into ``n_parts`` groups (by default, one per
+    You can use this backend for all analyses that MDAnalysis can run with its backend ``"multiprocessing"``. For other
+    analyses, MDAnalysis will raise a ``ValueError``. Frames are divided into ``n_parts`` groups (by default, one per
     worker), and idle workers process the next group. Workers always use the readers of mdreel, as after `accelerate`.
-    With MPI, all ranks must call ``run``, and all of them receive the results.
+    When you use MPI, you need to call ``run`` on all ranks, which will then all receive the results.
 
     Examples
     --------

@@ -41,8 +41,8 @@ def read(path: Path) -> tuple[Header, NDArray[np.void]]:
     Raises
     ------
     FormatError
-        If the file is incomplete, is not a record, or was written by a newer version. The message contains the line
-        number.
+        When the file is incomplete, is not a record, or was written by a newer version. You will find the line number
+        in the message.
     """
     header = None
     rows: list[tuple[int, ...]] = []

@@ -117,29 +117,30 @@ def check(
     n_atoms : int, optional
         Expected number of atoms, for example the number of atoms in the topology.
     n_workers : int, optional
-        Number of threads. The default is one per processor.
+        Number of threads. By default, there is one per processor.
     progress : bool
         Whether to show progress, on a terminal or in a notebook.
 
     Returns
     -------
     Report
-        Result of the check. Damage to the file is reported and does not raise an error.
+        Result of the check. Damage to the file is reported here and does not raise an error.
 
     Raises
     ------
     OSError
-        If the file cannot be opened or read, because a storage failure is not a defect of the file.
+        When the file cannot be opened or read, because a storage failure is not a defect of the file.
     UnsupportedError
-        If the file is valid but not supported.
+        When the file is valid but not supported.
 
     Notes
     -----
-    The check decodes the positions, velocities and forces of all atoms in all frames. It also compares all redundant
-    information in the file, namely headers, record markers, lengths and checksums. For XTC, it additionally compares
-    the number of compressed bytes and the extremes of each axis, and compresses the coordinates again to compare the
-    bytes. Some damage cannot be detected by any check. See ``docs/how-to/damage.md`` for a list. A check takes as long
-    as reading all atoms (for XTC, as long as reading and writing them). It needs 16 bytes of memory per frame.
+    All positions, velocities and forces in the file will be decoded. We also compare all redundant information in the
+    file (headers, record markers, lengths and checksums). For XTC, this includes the number of compressed bytes and the
+    extremes along x, y and z. XTC coordinates are even compressed again to compare the bytes. However, some damage
+    cannot be detected by any check. You will find a list in ``docs/how-to/damage.md``. You should expect a check to
+    take as long as reading all atoms (for XTC, as long as reading and writing them). It needs 16 bytes of memory per
+    frame.
 
     Examples
     --------

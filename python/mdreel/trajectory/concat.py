@@ -30,11 +30,11 @@ def concat(
     Parameters
     ----------
     paths : sequence of paths
-        The files, in the order in which they are written. They must contain the same atoms.
+        The files, in the order in which they should be written. They must contain the same atoms.
     output : path
-        The output file. It appears only once it is complete.
+        The output file, which will only appear once it is complete.
     overlaps : {"keep", "drop"}
-        How to handle overlapping times: keep all frames, or end each file where the next file begins.
+        How to treat overlapping times. You can keep all frames, or end each file where the next file begins.
     atoms, precision, n_workers, progress, force, on_error
         See `convert`.
 
@@ -52,8 +52,8 @@ def concat(
 
     Notes
     -----
-    If you write all atoms of XTC files to an XTC file, the frames are copied byte by byte, without loss. The same
-    applies to TRR files. With ``on_error="stop"``, the output ends at the first incomplete file.
+    If you write all atoms of XTC files to an XTC file, the frames can be copied byte by byte, without loss. This also
+    applies to TRR files. If you use ``on_error="stop"``, the output will end at the first incomplete file.
 
     Examples
     --------

@@ -42,33 +42,32 @@ def convert(
     force: bool = False,
     on_error: str = "raise",
 ) -> Written:
-    """Write a trajectory to a file. The extension of the file determines its format.
+    """Write a trajectory to a file, in the format given by its extension.
 
     Parameters
     ----------
     trajectory : path, sequence of paths, or Source
-        The trajectory. Several files are written one after another.
+        The trajectory. If you pass several files, they are written one after another.
     output : path
-        The output file. It appears only once it is complete.
+        The output file, which will only appear once it is complete.
     atoms : AtomGroup, or array_like, shape (n_atoms,), int, optional
-        Atoms to write. The default is all atoms. Each atom is written once, in the order of the trajectory.
+        Atoms to write. The default is all atoms, which are written once, in the order of the trajectory.
     start, stop, step : int, optional
         Range of frames, as in a Python slice.
     frames : array_like, shape (n_frames,), int, optional
-        Frame numbers in any order, instead of `start`, `stop` and `step`.
+        Frame numbers in any order, which can be used instead of `start`, `stop` and `step`.
     precision : float, optional
-        Precision of an XTC file, in integers per nm. The default is the precision of the trajectory, or 1000 if it has
-        none.
+        Precision of an XTC file, in integers per nm. By default, the precision of your trajectory will be used, or 1000
+        if it does not have any.
     n_workers : int, optional
-        Number of threads. The default is one per processor. The output file is bitwise identical for any number of
-        threads.
+        Number of threads. By default, there is one per processor. You will get the same bits for any number of threads.
     progress : bool
         Whether to show progress, on a terminal or in a notebook.
     force : bool
-        Whether to replace an existing file. The old file is replaced only when the new file is complete.
+        Whether to replace an existing file, which is kept until the new file is complete.
     on_error : {"raise", "stop", "skip"}
-        How to handle a damaged frame: raise an error, end the file before the frame, or skip the frame. Skipped frames
-        cause a warning and are listed in `Written.damage`.
+        How to treat a damaged frame. You can raise an error, end the file before the frame, or skip the frame. In the
+        latter case, you will see a warning, and can find the skipped frames in `Written.damage`.
 
     Returns
     -------
@@ -78,29 +77,29 @@ def convert(
     Raises
     ------
     UnsupportedError
-        If the extension of `output` is unknown, if `output` is an H5MD file and h5py is not installed, or if the
-        trajectory is still growing.
+        When the extension of `output` is unknown, `output` is an H5MD file and h5py is not installed, or the trajectory
+        is still growing.
     FormatError
-        If the trajectory is damaged. This error is raised for any value of `on_error` if no frame can be read.
+        When the trajectory is damaged. This error does not depend on `on_error` if no frame can be read.
     FrameIndexError
-        If a frame does not exist, or if no frames are selected.
+        When a frame does not exist, or no frames are selected.
     MismatchError
-        If a coordinate is not finite or exceeds the range of the format, or if the atoms, the frames or the precision
-        are not valid for this trajectory or format.
+        When a coordinate is not finite or exceeds the range of the format, or your atoms, frames or precision are not
+        valid for this trajectory or format.
     SelectionError
-        If `atoms` is empty or is not a valid selection.
+        When `atoms` is empty or is not a valid selection.
     OSError
-        If the file exists and `force` is false, or if it cannot be written. No partial file is left behind.
+        When the file cannot be written, or already exists and `force` is false. No partial file is left behind.
 
     Notes
     -----
-    Coordinates are read as float32 in Å. Quantities that the output format cannot store are omitted. Some formats store
-    only a single time interval for all frames. In this case, a warning is issued if the frames are not evenly spaced in
-    time.
+    Coordinates are read as float32 in Å. Quantities that the output format cannot store are omitted. Note that some
+    formats only store a single time interval for all frames. You will then see a warning if the frames are not evenly
+    spaced in time.
 
-    If you write all atoms of consecutive frames from XTC to XTC, the frames are copied byte by byte, without loss.
-    Unless `on_error` is ``"raise"``, every frame is also decoded to check it. H5MD files are stored in chunks of whole
-    frames; use `repack` to create other chunks. The memory use does not depend on the number of frames.
+    If you write all atoms of consecutive frames from XTC to XTC, the frames can be copied byte by byte, without loss.
+    Unless `on_error` is ``"raise"``, frames are also decoded to check them. H5MD files are stored in chunks of whole
+    frames. To create other chunks, use `repack`. The memory use does not depend on the number of frames.
 
     Examples
     --------

@@ -25,13 +25,13 @@ def follow(
 ) -> Source:
     """Open an XTC, TRR or DCD file that is still being written, and wait for its frames.
 
-    You have to specify at least one of `n_frames`, `idle`, `stop_file` and `process`, so that mdreel can recognize the
-    end of the file.
+    You need to specify at least one of `n_frames`, `idle`, `stop_file` and `process`, so that the end of the file can
+    be recognized.
 
     Parameters
     ----------
     path : path
-        The file to follow. It does not have to exist yet.
+        The file to follow, which does not have to exist yet.
     n_frames : int, optional
         Final number of frames. If another condition is met before the file has this number of frames, an error is
         raised.
@@ -44,38 +44,38 @@ def follow(
     timeout : float, optional
         Maximum time to wait for the first frame, in s. By default, there is no limit.
     format : str, optional
-        Format of the file: XTC, TRR or DCD. By default, the format is detected from the content.
+        Format of the file: XTC, TRR or DCD. By default, this is detected from the content.
     index : {"cache", "beside", "none"}
         Where to store the frame index. See `mdreel.open`.
     notify : bool
-        Whether to use inotify on local file systems. Otherwise, and on network file systems, mdreel checks the file at
-        intervals, which increase from 10 ms to 1 s as long as the file does not grow.
+        Whether to use inotify on local file systems. Otherwise, and on network file systems, the file is checked at
+        intervals, which increase from 10 ms to 1 s as long as it does not grow.
 
     Returns
     -------
     Source
-        The trajectory, which has at least one frame. Its `n_frames` and `times` include only the frames that have been
-        written so far.
+        The trajectory, which has at least one frame. Note that its `n_frames` and `times` only include the frames that
+        have been written so far.
 
     Raises
     ------
     MismatchError
-        If none of the conditions is given, or if a number is invalid.
+        When you specify none of the conditions, or a number is invalid.
     FileNotFoundError
-        If a condition for the end was met before the file existed.
+        When a condition for the end was met before the file existed.
     FormatError
-        If a condition for the end was met before the first frame was complete, or if the file is not a trajectory.
+        When a condition for the end was met before the first frame was complete, or the file is not a trajectory.
     StreamTimeoutError
-        If no frame arrived within `timeout`.
+        When no frame arrived within `timeout`.
     UnsupportedError
-        If files of this format cannot be followed.
+        When files of this format cannot be followed.
 
     Notes
     -----
-    An analysis of the source waits for new frames, reads each complete frame once and in order, and ends when the file
-    is complete. It raises `FormatError` if the file ends in an incomplete frame, or if the file is truncated or
-    damaged. It raises `StreamError` if the file is removed or replaced, or if it ends before it has `n_frames` frames.
-    Operations that need to know the final number of frames (`frames=`, negative limits, conversions) raise
+    When you analyse this trajectory, the analysis will wait for new frames and end when the file is complete. All
+    frames are read once and in order. `FormatError` is raised when the file ends in an incomplete frame, or is
+    truncated or damaged. `StreamError` is raised when it is removed or replaced, or ends before it has `n_frames`
+    frames. Operations that need to know the final number of frames (`frames=`, negative limits, conversions) will raise
     `UnsupportedError`.
 
     Examples

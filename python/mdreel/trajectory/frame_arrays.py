@@ -35,7 +35,7 @@ class FrameArrays:
     steps : ndarray, shape (n_frames,), int64
         Integration steps.
     cells : ndarray, shape (n_frames, 6), float32
-        Lengths (in Å) and angles (in degrees) of the periodic cell. The values are NaN for frames without a cell.
+        Lengths (in Å) and angles (in degrees) of the periodic cell. For frames without a cell, these are NaN.
     damage : tuple of DamagedFrame
         Damaged frames that were skipped.
     order : str
@@ -91,13 +91,14 @@ class FrameArrays:
     def to_xarray(self) -> "Dataset":
         """Return the arrays as an xarray dataset.
 
-        This method requires xarray to be installed.
+        To use this method, you need to install xarray.
 
         Returns
         -------
         xarray.Dataset
             Dataset with the quantities, and with the coordinates ``time``, ``step`` and ``cell``. The dimensions
-            ``frame``, ``atom`` and ``axis`` are in the order of the array axes. The quantities are not copied.
+            ``frame``, ``atom`` and ``axis`` are in the order of the array axes. Note that the quantities are not
+            copied.
 
         Examples
         --------

@@ -31,7 +31,7 @@ def info(trajectory: Stored) -> Facts:
     Returns
     -------
     dict
-        The properties of the trajectory. Missing values are None. The keys are:
+        The properties of the trajectory, in which missing values are None. You can use the following keys:
 
         * ``n_atoms`` and ``n_frames``,
         * ``first_time_ps``, ``last_time_ps``, ``shortest_interval_ps``, ``usual_interval_ps`` and
@@ -50,8 +50,7 @@ def info(trajectory: Stored) -> Facts:
 
     Notes
     -----
-    If a file has no frame index yet, mdreel reads the header of each frame to create the index. Coordinates are not
-    read.
+    When a file does not have a frame index yet, all headers will be read to create the index. Coordinates are not read.
 
     Examples
     --------

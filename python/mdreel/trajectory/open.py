@@ -33,28 +33,28 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
     group: str | None = None,
     n_atoms: int | None = None,
 ) -> Source:
-    """Open a trajectory. The format is detected from the content of the file.
+    """Open a trajectory, whose format is detected from the content of the file.
 
     Parameters
     ----------
     paths : path, URL or RemoteFile, or sequence of them
-        One file, or several files that contain the same atoms and are read one after another. URLs (``https://``,
-        ``s3://``...) require the extra ``remote``. mdreel fetches only the bytes that it needs. HDF5 files, and files
-        that are read with MDAnalysis, must be in a file system.
+        One file, or several files that contain the same atoms and are read one after another. You can also pass URLs
+        (``https://``, ``s3://``...), which require the extra ``remote``, and from which only the necessary bytes are
+        fetched. HDF5 files, and files that are read with MDAnalysis, must be in a file system.
     format : str, optional
-        Format of the files. By default, mdreel detects XTC, TRR, DCD, NCDF (AMBER NetCDF), H5MD and NetCDF-4 from the
+        Format of the files. By default, XTC, TRR, DCD, NCDF (AMBER NetCDF), H5MD and NetCDF-4 are detected from the
         content of each file. Any other format is read with MDAnalysis, which is slower.
     access : {"auto", "map", "read"}
-        How to access the bytes: with a memory map (``"map"``), with positioned reads (``"read"``), or with the faster
-        of the two (``"auto"``).
+        How to access the bytes. You can use a memory map (``"map"``), positioned reads (``"read"``), or the faster of
+        the two (``"auto"``).
     index : {"cache", "beside", "none"}
         Where to store the frame index of an XTC or TRR file: in the user's cache directory, beside the file, or
         nowhere.
     overlaps : {"keep", "drop"}
-        How to handle overlapping times of several files: keep all frames, or end each file where the next file begins.
-        The latter is useful if a simulation was continued from a checkpoint.
+        How to treat overlapping times of several files. You can keep all frames, or end each file where the next file
+        begins. The latter is useful if you have continued a simulation from a checkpoint.
     group : str, optional
-        Particle group of an H5MD file. It is required only if the file has several groups.
+        Particle group of an H5MD file. You only need to specify it if the file has several groups.
     n_atoms : int, optional
         Number of atoms, for formats that are read with MDAnalysis and do not store this number, such as TRZ.
 
@@ -66,21 +66,23 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
     Raises
     ------
     FileNotFoundError, PermissionError, IsADirectoryError
-        If a file cannot be opened.
+        When a file cannot be opened.
     FormatError
-        If a file is damaged or has an unknown format.
+        When a file is damaged or has an unknown format.
     MismatchError
-        If the files have different numbers of atoms. With ``overlaps="drop"``, if times decrease within a file.
+        When your files have different numbers of atoms, or times decrease within a file and you use
+        ``overlaps="drop"``.
     UnsupportedError
-        If the format is unknown. For HDF5 files, if h5py is not installed, or if the storage layout is not supported.
+        When the format is unknown. For HDF5 files, when h5py is not installed, or the storage layout is not supported.
 
     Notes
     -----
-    Only the first header of each file is read, and only once. Worker processes open a file when they read its first
-    frame. With MPI, each rank reads the headers of its share of the files. mdreel then stores a description of all
-    files beside their frame indexes, and later runs with MPI do not read the headers.
+    Only the first header of your files is read, and only once. Worker processes open a file when they read its first
+    frame. If you use MPI, the ranks share the task of reading these headers. We then store a description of all files
+    beside their frame indexes, so that you do not need to read these headers again in later runs with MPI.
 
-    Frames are numbered across all files. Times are read from the files. At most 64 files are open at the same time.
+    Frames are numbered across all files, and their times are read from the files. At most 64 files are open at the same
+    time.
 
     Examples
     --------

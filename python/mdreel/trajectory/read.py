@@ -43,11 +43,11 @@ def read(
     Parameters
     ----------
     trajectory : path, URL, sequence of paths, Source, Channel or MDAnalysis.Universe
-        The trajectory. A growing trajectory is read until it ends.
+        The trajectory. If it is still growing, it is read until it ends.
     atoms : MDAnalysis.AtomGroup, str, or array_like, shape (n_atoms,), int, optional
-        The atoms to read, given as a group, as indices, or as a selection string if `trajectory` is a Universe. By
-        default, all atoms. Atoms are returned in this order, including repetitions. If the format allows it, other
-        atoms are not decoded.
+        The atoms to read, which can be a group, indices, or a selection string if `trajectory` is a Universe. By
+        default, all atoms are read. You will get the atoms in this order, including repetitions. If the format allows
+        it, other atoms are not decoded.
     start, stop, step : int, optional
         Range of frames, as in a Python slice.
     frames : array_like, shape (n_wanted,), int, or shape (n_frames,), bool, optional
@@ -59,16 +59,15 @@ def read(
     order : {"fac", "fca", "afc", "acf", "caf", "cfa"}
         Order of the axes: f for frames, a for atoms, c for coordinates.
     out : ndarray, or mapping of str to ndarray, optional
-        Arrays to fill, with the shape, axis order and dtype of the result. Pass one array for a single quantity, or a
-        mapping with one array per quantity. Filling existing arrays is faster, because no new memory has to be
-        allocated.
+        Arrays to fill, with the shape, axis order and dtype of the result. You can pass one array for a single
+        quantity, or a mapping with one array per quantity. As no new memory has to be allocated, this is faster.
     n_workers : int, optional
-        Number of threads. The default is one per processor.
+        Number of threads. By default, there is one per processor.
     progress : bool
         Whether to show progress, on a terminal or in a notebook.
     on_error : {"raise", "stop", "skip"}
-        How to handle a damaged frame: raise an error, stop before the frame, or skip the frame. Skipped frames cause a
-        warning and are listed in `FrameArrays.damage`.
+        How to treat a damaged frame. You can raise an error, stop before the frame, or skip the frame. In the latter
+        case, you will see a warning, and can find the skipped frames in `FrameArrays.damage`.
 
     Returns
     -------
@@ -78,21 +77,21 @@ def read(
     Raises
     ------
     FrameIndexError
-        If a frame does not exist, or if no frames are selected.
+        When a frame does not exist, or no frames are selected.
     FormatError, OSError
-        If the trajectory cannot be read.
+        When the trajectory cannot be read.
     MismatchError
-        If the trajectory lacks an atom or a quantity, or if `out` does not match the result.
+        When your trajectory lacks an atom or a quantity, or `out` does not match the result.
     SelectionError
-        If `atoms` is empty or is not a valid selection.
+        When `atoms` is empty or is not a valid selection.
     UnsupportedError
-        If a quantity, data type or axis order is unknown, or if the frames do not fit into memory.
+        When a quantity, data type or axis order is unknown, or the frames do not fit into memory.
 
     Notes
     -----
-    Several threads decode blocks of frames and write them directly into the arrays. Therefore, `read` needs little
-    memory besides the arrays. The final number of frames of a growing trajectory is not known, so its arrays grow as
-    frames arrive.
+    Several threads decode blocks of frames and write them directly into the arrays, so you need little memory besides
+    the arrays. As the final number of frames of a growing trajectory is not known, its arrays will grow as frames
+    arrive.
 
     Examples
     --------
@@ -139,14 +138,14 @@ def iread(
     trajectory, atoms, start, stop, step, frames, quantities, dtype, order, n_workers, on_error
         See `read`.
     chunk : int, optional
-        Number of frames in each chunk except the last. The default is as many frames as fit into 32 MiB. For a growing
-        trajectory, a chunk contains the frames that have arrived, up to this number.
+        Number of frames in a chunk (except the last). By default, as many frames as fit into 32 MiB are used. For a
+        growing trajectory, a chunk contains the frames that have arrived, up to this number.
 
     Yields
     ------
     FrameArrays
-        The chunks in order. Each chunk overwrites the memory of the previous chunk. If you need a chunk later, make a
-        copy with its `copy` method.
+        The chunks in order. Note that each chunk overwrites the memory of the previous chunk. If you need a chunk
+        later, you should make a copy using its `copy` method.
 
     Raises
     ------

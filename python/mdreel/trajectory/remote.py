@@ -28,7 +28,7 @@ class RemoteFile:
     size : int
         Size of the file in bytes.
     version : str
-        Entity tag of the file, or its modification time and size. It changes when the content changes.
+        Entity tag of the file, or its modification time and size, which changes when the content changes.
 
     Raises
     ------
@@ -43,7 +43,8 @@ class RemoteFile:
 
     Notes
     -----
-    Unpickling a remote file sends a new request to the server. Failed requests are repeated by obstore and by the core.
+    If you unpickle a remote file, a new request is sent to the server. Failed requests will be repeated by obstore and
+    by the core.
 
     Examples
     --------

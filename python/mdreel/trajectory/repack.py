@@ -41,19 +41,19 @@ def repack(
     progress: bool = False,
     force: bool = False,
 ) -> Written:
-    """Write a trajectory to an H5MD file with chunks that suit the way you will read it.
+    """Write a trajectory to an H5MD file, using chunks that suit the way you will read it.
 
     Parameters
     ----------
     trajectory : path, sequence of paths, or Source
-        The trajectory. Several files are written one after another.
+        The trajectory. If you pass several files, they are written one after another.
     output : path
-        The output file, with the extension .h5md or .h5. It appears only once it is complete.
+        The output file, with the extension .h5md or .h5, which will only appear once it is complete.
     access : {"frames", "atoms", "both"}, optional
         How you will read the file: whole frames, a few atoms in all frames, or both. The default is "both", unless you
         specify `chunk`.
     chunk : tuple of int, optional
-        Numbers of frames and atoms in each chunk, instead of `access`.
+        Numbers of frames and atoms in each chunk, which can be used instead of `access`.
     compression : {"none", "gzip"}
         Compression of the chunks.
     level : int, optional
@@ -71,17 +71,17 @@ def repack(
     Raises
     ------
     UnsupportedError
-        If `output` has a different extension, or if h5py is not installed.
+        When `output` has a different extension, or h5py is not installed.
     MismatchError
-        If an option is invalid, or if both `access` and `chunk` are given. See also `convert`.
+        When an option is invalid, or you use both `access` and `chunk`. See also `convert`.
     FormatError, FrameIndexError, SelectionError, OSError
         See `convert`.
 
     Notes
     -----
-    See `mdreel.trajectory.chunking.choose_chunking` for how the chunks are chosen. Each worker needs memory for all
-    atoms in the frames of a chunk, which is at most 32 MiB unless `chunk` requires more. In addition, it needs up to
-    four times as much memory for complete chunks.
+    To learn how the chunks are chosen, see `mdreel.trajectory.chunking.choose_chunking`. You will need memory for all
+    atoms in the frames of a chunk on every worker (at most 32 MiB, unless `chunk` requires more). In addition, up to
+    four times as much memory is needed for complete chunks.
 
     Examples
     --------

@@ -74,8 +74,8 @@ class Selection:
         Raises
         ------
         SelectionError
-            If the group is not an AtomGroup, if it is empty and `may_be_empty` is false, or if no atom can belong to a
-            group that changes.
+            If the group is not an AtomGroup, is empty although `may_be_empty` is false, or changes but can never
+            contain an atom.
         UnsupportedError
             If the group is an UpdatingAtomGroup and `may_change` is false.
         """
@@ -161,7 +161,7 @@ class Selection:
         Raises
         ------
         MismatchError
-            If the number of positions is wrong, or if a repeated atom has different positions.
+            If the number of positions is wrong, or a repeated atom has different positions.
         """
         if positions.shape != (self.n_given, 3):
             raise MismatchError(f"{name} must have the shape ({self.n_given}, 3), got {positions.shape}")
@@ -245,7 +245,7 @@ def atoms_of(atoms: Atoms, select: Select = None, name: str = "atomgroup", *, ma
     Raises
     ------
     SelectionError
-        If `atoms` is neither a group nor a Universe, or if a selection is invalid or empty.
+        If you passed neither a group nor a Universe, or your selection is invalid or empty.
     UnsupportedError
         If the atoms are an UpdatingAtomGroup and `may_change` is false.
     """
@@ -316,7 +316,7 @@ def selections_of(select: SelectBoth, name: str = "select") -> tuple[Select, Sel
     Raises
     ------
     SelectionError
-        If `select` has a different form, or if the dictionary lacks a key.
+        If your `select` has a different form, or is a dictionary that lacks a key.
     """
     if isinstance(select, Mapping):
         if not {"mobile", "reference"} <= set(select):
@@ -349,7 +349,7 @@ def selected(
     Raises
     ------
     SelectionError
-        If the selection is invalid, or if it is empty and `may_be_empty` is false.
+        If your selection is invalid, or is empty although `may_be_empty` is false.
     UnsupportedError
         If the atoms are an UpdatingAtomGroup, because the selection would use its current atoms for all frames.
     """

@@ -49,16 +49,16 @@ def split(
         The trajectory.
     output : path
         Pattern for the file names. For example, ``part.xtc`` results in the files ``part-1.xtc``, ``part-2.xtc`` and so
-        on. The numbers have leading zeros, so that the names sort correctly. The extension determines the format.
+        on. The numbers have leading zeros, so that the names sort correctly. The format is determined by the extension.
     n_parts : int, optional
-        Number of files. The number of frames per file differs by at most one.
+        Number of files, whose numbers of frames differ by at most one.
     frames_per_part : int, optional
-        Number of frames in each file except the last, instead of `n_parts`.
+        Number of frames in each file except the last, which can be used instead of `n_parts`.
     atoms, start, stop, precision, progress, force
         See `convert`.
     n_workers : int, optional
-        Number of files that are written at the same time. The default is one per processor. H5MD files are written one
-        after another instead, each with this number of threads.
+        Number of files that are written at the same time. By default, there is one per processor. H5MD files are
+        written one after another instead, each with this number of threads.
 
     Returns
     -------
@@ -68,15 +68,15 @@ def split(
     Raises
     ------
     MismatchError
-        If not exactly one of `n_parts` and `frames_per_part` is given. See also `convert`.
+        When you do not pass exactly one of `n_parts` and `frames_per_part`. See also `convert`.
     FrameIndexError
-        If there are fewer frames than parts. See also `convert`.
+        When there are fewer frames than parts. See also `convert`.
     UnsupportedError, FormatError, SelectionError, OSError
         See `convert`. Files that were complete before the error occurred are not removed.
 
     Notes
     -----
-    If you write all atoms of XTC and TRR files, the frames are copied byte by byte, without decoding. Splitting a
+    If you write all atoms of XTC and TRR files, the frames can be copied byte by byte, without decoding. Splitting a
     trajectory into one file per process corresponds to the subfiling approach of Khoshlessan et al., Proc. 16th Python
     in Science Conf., 121 (2017).
 

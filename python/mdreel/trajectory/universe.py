@@ -37,18 +37,18 @@ def source_of(universe: Universe) -> Source:
     Returns
     -------
     Source
-        The files of the trajectory, or a copy of a trajectory in memory. Formats that the core does not support are
+        The files of the trajectory, or a copy of a trajectory in memory. Formats that the core does not support will be
         read by MDAnalysis.
 
     Warns
     -----
     MdreelWarning
-        If MDAnalysis reads the frames, and the cell is a placeholder. In this case, the frames have no cell.
+        When MDAnalysis reads the frames, and the cell is a placeholder. The frames will then have no cell.
 
     Raises
     ------
     UnsupportedError
-        If there is no trajectory, or if the Universe modifies the data of its files. This is the case if it uses
+        When there is no trajectory, or your Universe modifies the data of its files. This is the case if it uses
         transformations, sets the time step or the time offset, does not convert units, or omits overlapping segments.
 
     Examples

@@ -60,16 +60,16 @@ def run(
     on_error: str = "raise",
     transformations: Sequence[Transformation] = (),
 ) -> tuple[Analysis, ...]:
-    """Run several analyses in a single pass, which reads and decompresses each frame once.
+    """Run several analyses in a single pass, in which frames are read and decompressed only once.
 
     Parameters
     ----------
     analyses : sequence of Analysis
-        Analyses of the same trajectory. Each analysis has the same results as if it were run alone. The timing of each
-        analysis is the timing of the whole pass.
+        Analyses of the same trajectory. You will get the same results as by running these one by one. However, they all
+        share the timing of the whole pass.
     start, stop, step, frames, verbose, n_workers, n_parts, backend, progressbar_kwargs, source, access, memory,
     checkpoint, on_error, transformations
-        See `Analysis.run`. By default, a progress bar is shown if one of the analyses would show it.
+        See `Analysis.run`. By default, you will see a progress bar if one of the analyses would show it.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def run(
     Raises
     ------
     MismatchError
-        If there are no analyses, or if they have different trajectories. See also `Analysis.run`.
+        If you passed no analyses, or analyses of different trajectories. See also `Analysis.run`.
     MdreelError, OSError
         See `Analysis.run`.
 
@@ -185,7 +185,7 @@ def leader_of(analyses: Sequence[Analysis]) -> Analysis:
     Raises
     ------
     MismatchError
-        If there are no analyses, or if they have different trajectories.
+        If you passed no analyses, or analyses of different trajectories.
     """
     if not analyses:
         raise MismatchError("there is no analysis to run: give at least one")

@@ -36,23 +36,23 @@ class DensityClustering(FrameClusters):
     Attributes
     ----------
     results.labels : ndarray, shape (n_frames,), int64
-        Cluster of each frame, or -1 for frames that belong to no cluster (noise). Clusters are numbered from 0 in
-        the order of decreasing size.
+        Cluster of each frame, or -1 for frames that belong to no cluster (noise). Clusters are numbered from 0 in the
+        order of decreasing size.
     results.sizes, results.transitions : ndarray, int64
         Number of frames in each cluster, and steps between clusters. See `GromosClustering`. Steps to noise (-1) are
         included.
     results.centers : ndarray, shape (n_clusters,), int64
-        Number of the frame that represents each cluster: the one with the smallest mean RMSD from the others (medoid).
+        Frames that represent the clusters. These have the smallest mean RMSD from the others (medoids).
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
-        Positions of the atoms in the centre of each cluster, as stored, in Å.
+        Positions of the atoms in the centres of the clusters, as stored, in Å.
 
     Raises
     ------
     MismatchError
-        If the cutoff is negative or not finite, if `min_frames` is less than 1, or if the weights do not match the
-        atoms. In `run`, if a coordinate is not finite.
+        When the cutoff is negative or not finite, `min_frames` is less than 1, or your weights do not match the atoms.
+        In `run`, when a coordinate is not finite.
     SelectionError, UnsupportedError
-        If the atoms cannot be used. See `GromosClustering`.
+        When the atoms cannot be used. See `GromosClustering`.
 
     Warns
     -----
@@ -61,19 +61,18 @@ class DensityClustering(FrameClusters):
 
     Notes
     -----
-    Two frames are neighbours if their minimum RMSD is at most `cutoff`. Core frames that are neighbours belong to the
-    same cluster. A frame that is not a core frame, but is a neighbour of one, belongs to the cluster of this core
-    frame. If it is a neighbour of several clusters, it belongs to the cluster whose first core frame comes first in the
-    trajectory. All other frames are noise (M. Ester and others, Proc. KDD-96, 226, 1996). Apart from the numbering of
-    the clusters, the labels are the same as those of `sklearn.cluster.DBSCAN` with the matrix of
-    `mdreel.DistanceMatrix` and ``min_samples=min_frames``.
+    Two frames are considered neighbours if their minimum RMSD is at most `cutoff`. Core frames that are neighbours
+    belong to the same cluster. This cluster also includes frames that are not cores themselves, but have one of these
+    cores as a neighbour. If there are several such clusters, we always choose the one whose first core frame comes
+    first in the trajectory. All other frames are noise (M. Ester and others, Proc. KDD-96, 226, 1996). You can obtain
+    these labels (in a different order) from `sklearn.cluster.DBSCAN` with the matrix of `mdreel.DistanceMatrix` and
+    ``min_samples=min_frames``.
 
-    First, the atoms of all frames are read in a single pass. Then, threads on the local machine search for neighbours,
-    in the same way as for `GromosClustering`, and compare the frames within each cluster to find its centre. There are
-    as many threads as local workers in the run. The results are bitwise identical for every executor and any number of
-    workers.
+    First, your trajectory is read in a single pass. Threads on the local machine will then search for neighbours, as in
+    `GromosClustering`, and compare the frames within a cluster to find its centre. There will be as many threads as
+    local workers in the run. The results are bitwise identical for every executor and any number of workers.
 
-    The memory use does not grow with the number of pairs. It is that of `GromosClustering`.
+    The memory use is that of `GromosClustering`, but does not grow with the number of pairs.
 
     Examples
     --------

@@ -25,7 +25,7 @@ class GromosClustering(FrameClusters):
     universe : MDAnalysis.Universe or AtomGroup
         The system.
     select : str, optional
-        The atoms, in MDAnalysis's selection language. If None, all atoms of `universe` are used in the given order,
+        The atoms, in MDAnalysis's selection language. Use None for all atoms of `universe` in the given order,
         including repeated atoms.
     cutoff : float
         Largest RMSD of two neighbours in Å. The default is that of GROMACS.
@@ -43,22 +43,22 @@ class GromosClustering(FrameClusters):
     results.sizes : ndarray, shape (n_clusters,), int64
         Number of frames in each cluster.
     results.centers : ndarray, shape (n_clusters,), int64
-        Number of the frame in the centre of each cluster, which represents it.
+        Frames in the centres of the clusters, which represent these clusters.
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
-        Positions of the atoms in the centre of each cluster, as stored, in Å.
+        Positions of the atoms in the centres of the clusters, as stored, in Å.
     results.transitions : ndarray, shape (n_transitions, 3), int64
-        Transition counts. Each row contains the cluster of an analysed frame, the cluster of the next analysed frame,
+        Transition counts. The rows contain the cluster of an analysed frame, the cluster of the next analysed frame,
         and the number of times that this pair occurs. Pairs of frames in the same cluster are included.
 
     Raises
     ------
     SelectionError
-        If there are no atoms, or the selection is not valid.
+        When your selection is empty or not valid.
     MismatchError
-        If the cutoff is negative or not finite, or the weights do not match the atoms. In `run`, if a coordinate is not
-        finite.
+        When the cutoff is negative or not finite, or your weights do not match the atoms. In `run`, when a coordinate
+        is not finite.
     UnsupportedError
-        If `universe` is an UpdatingAtomGroup.
+        When `universe` is an UpdatingAtomGroup.
 
     Warns
     -----
@@ -67,23 +67,22 @@ class GromosClustering(FrameClusters):
 
     Notes
     -----
-    Two frames are neighbours if their minimum RMSD is at most `cutoff`. The frame with the most neighbours is the
-    centre of the first cluster, which also contains all its neighbours. If several frames have the same number of
-    neighbours, the first of these frames is the centre. The frames of the cluster are removed, and the procedure is
-    repeated until no frame is left (X. Daura and others, Angew. Chem. Int. Ed. 38, 236, 1999). The clusters are exactly
-    those obtained from the matrix of `mdreel.DistanceMatrix`, because both use the later frame of each pair as the
-    reference for the RMSD.
+    Two frames are considered neighbours if their minimum RMSD is at most `cutoff`. We use the frame with the most
+    neighbours as the centre of a cluster, which also includes these neighbours. If there is a tie, this is always the
+    frame that comes first. The cluster is then removed, and the procedure is repeated until no frame is left (X. Daura
+    and others, Angew. Chem. Int. Ed. 38, 236, 1999). You would obtain exactly these clusters from the matrix of
+    `mdreel.DistanceMatrix`, because both use the later frame of a pair as the reference for the RMSD.
 
-    First, the atoms of all frames are read in a single pass. Then, threads on the local machine search for neighbours.
-    There are as many threads as local workers in the run. For most pairs, lower bounds or a comparison in single
-    precision are sufficient, because both include a margin for all rounding errors. Only the remaining pairs are
-    compared in double precision. The results are bitwise identical for every executor and any number of workers.
+    First, your trajectory is read in a single pass. Threads on the local machine will then search for neighbours. There
+    will be as many threads as local workers in the run. For most pairs, it is enough to use lower bounds or to compare
+    them in single precision, including a margin for all rounding errors. Only the remaining pairs have to be compared
+    in double precision. The results are bitwise identical for every executor and any number of workers.
 
-    The memory use does not grow with the number of pairs. Positions need 12 bytes per atom and frame, twice as much
-    while frames are compared, and frames need about 300 bytes each. A pair of neighbours needs 8 bytes. If there are
-    more than 33.5 million of such pairs (268 MB), they are not stored. The neighbours of each frame are then searched a
-    second time when it is removed, which at most doubles the time. For example, 100,000 frames of 214 atoms need
-    0.55 GB, and at most 0.27 GB for neighbours.
+    Memory use does not grow with the number of pairs. You will need 12 bytes per atom and frame for the positions
+    (twice as much while frames are compared), and about 300 bytes per frame. A pair of neighbours needs 8 bytes. If
+    there are more than 33.5 million of these (268 MB), they will not be stored. Instead, we search the neighbours of a
+    frame again when it is removed, which can at most double the time. For example, you will need 0.55 GB for 100,000
+    frames of 214 atoms, and at most 0.27 GB for neighbours.
 
     Examples
     --------

@@ -34,28 +34,29 @@ class HierarchicalClustering(FrameClusters):
     cutoff : float, optional
         Largest distance in Å at which two clusters merge.
     n_clusters : int, optional
-        Number of clusters, instead of `cutoff`. If several clusters merge at the same distance, there may be fewer.
+        Number of clusters, which can be used instead of `cutoff`. There may be fewer clusters if several of them merge
+        at the same distance.
 
     Attributes
     ----------
     results.labels, results.sizes, results.transitions : ndarray, int64
         Cluster of each frame, number of frames in each cluster, and steps between clusters. See `GromosClustering`.
     results.centers : ndarray, shape (n_clusters,), int64
-        Number of the frame that represents each cluster: the one with the smallest mean RMSD from the others (medoid).
+        Frames that represent the clusters. These have the smallest mean RMSD from the others (medoids).
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
-        Positions of the atoms in the centre of each cluster, as stored, in Å.
+        Positions of the atoms in the centres of the clusters, as stored, in Å.
     results.linkage : ndarray, shape (n_frames - 1, 4), float64
-        The tree, as in `scipy.cluster.hierarchy.linkage`: two clusters that merge, their distance in Å, and the number
-        of frames in both. The first n_frames clusters are the analysed frames, and each merge adds one.
+        The tree, as in `scipy.cluster.hierarchy.linkage`. The rows contain the clusters that are merged, their distance
+        in Å, and the number of frames in the result. The analysed frames are used as the first n_frames clusters.
 
     Raises
     ------
     MismatchError
-        If not exactly one of `cutoff` and `n_clusters` is given, if one of them is not valid, or if the weights do not
-        match the atoms. In `run`, if there are fewer frames than clusters, if the distances do not fit into memory, or
-        if a coordinate is not finite.
+        When you do not pass exactly one of `cutoff` and `n_clusters`, its value is not valid, or your weights do not
+        match the atoms. In `run`, when there are fewer frames than clusters, the distances do not fit into memory, or a
+        coordinate is not finite.
     SelectionError, UnsupportedError
-        If the atoms cannot be used. See `GromosClustering`.
+        When the atoms cannot be used. See `GromosClustering`.
 
     Warns
     -----
@@ -64,14 +65,14 @@ class HierarchicalClustering(FrameClusters):
 
     Notes
     -----
-    The two nearest clusters merge until all frames are in one cluster. The tree is computed with the nearest-neighbour
-    chain (F. Murtagh, Comput. J. 26, 354, 1983) from the RMSDs of `mdreel.DistanceMatrix`, in place. SciPy cuts it
-    (`scipy.cluster.hierarchy.fcluster`).
+    The two nearest clusters are merged until all frames are in one cluster. To compute this tree in place from the
+    RMSDs of `mdreel.DistanceMatrix`, we use the nearest-neighbour chain (F. Murtagh, Comput. J. 26, 354, 1983). It is
+    then cut by SciPy (`scipy.cluster.hierarchy.fcluster`).
 
-    First, the atoms of all frames are read in a single pass. Then, threads on the local machine compare all pairs of
-    frames, and once more those within each cluster to find its centre. There are as many threads as local workers in
-    the run. The tree is computed by a single thread. The results are bitwise identical for every executor and any
-    number of workers.
+    First, your trajectory is read in a single pass. Threads on the local machine will then compare all pairs of frames.
+    This is repeated within the clusters to find their centres. There will be as many threads as local workers in the
+    run. The tree is computed by a single thread. The results are bitwise identical for every executor and any number of
+    workers.
 
     For n frames, the distances need 4 n² bytes of memory (0.4 GB for 10,000 frames), which is half as much as the
     matrix of `mdreel.DistanceMatrix`. Positions need 12 bytes per atom and frame, and twice as much while frames are

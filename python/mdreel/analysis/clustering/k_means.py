@@ -30,7 +30,7 @@ _STARTS = 10
 
 
 class KMeansClustering(FrameClusters):
-    r"""Cluster frames by their superposed positions, or by given features, with the k-means method.
+    r"""Cluster frames by their superposed positions, or by given features, using the k-means method.
 
     Parameters
     ----------
@@ -39,31 +39,31 @@ class KMeansClustering(FrameClusters):
     n_clusters : int
         Number of clusters.
     features : array_like, shape (n_frames, n_features), float64, optional
-        Numbers that describe the analysed frames, a row for each, such as projections on principal components. By
-        default, frames are compared by the positions of the atoms after superposition.
+        Array of numbers that describe the analysed frames (one row per frame), such as projections on principal
+        components. By default, frames are compared using the positions of the atoms after superposition.
     init : {"k-means++", "nani"}
-        First centres: random frames far from each other, or the frames that k-means NANI selects without any
-        randomness.
+        First centres. These can be random frames that are far from each other, or the frames that k-means NANI selects
+        without any randomness.
     n_starts : int, optional
-        Number of starts with different first centres, at most 1,000. The start with the smallest inertia gives the
-        result. The default is 10, and 1 for ``init="nani"``.
+        Number of starts with different first centres, at most 1,000. The start that reaches the smallest inertia gives
+        the result. The default is 10, and 1 for ``init="nani"``.
     seed : int
         Seed of the random numbers.
     max_iterations : int
         Largest number of iterations of a start.
     ref_frame : int, optional
-        Number of the analysed frame on which all frames are superposed. The default is their mean structure.
+        Number of the analysed frame on which all frames are superposed. By default, their mean structure is used.
 
     Attributes
     ----------
     results.labels, results.sizes, results.transitions : ndarray, int64
         Cluster of each frame, number of frames in each cluster, and steps between clusters. See `GromosClustering`.
     results.centers : ndarray, shape (n_clusters,), int64
-        Number of the frame that represents each cluster: the one nearest to the mean of the cluster.
+        Frames that represent the clusters. These are the ones nearest to the means of the clusters.
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
         Positions of the atoms in these frames, as stored, in Å.
     results.inertia : float
-        Sum over all frames of the square distance from the mean of the cluster. For positions, it is in Å², and the
+        Square distance from the mean of the cluster, summed over all frames. For positions, this is in Å², and the
         square distance is the weighted mean square deviation of the atoms.
     results.initial_frames : ndarray, shape (n_clusters,), int64
         Numbers of the frames that were the first centres, in the best start.
@@ -73,12 +73,12 @@ class KMeansClustering(FrameClusters):
     Raises
     ------
     MismatchError
-        If `n_clusters`, `n_starts`, `seed` or `max_iterations` is too small or too large, or if several starts are
-        given for ``init="nani"``. If `features` are not finite numbers, or if the weights do not match the atoms. In
-        `run`, if there are fewer different frames than clusters, if the frames do not match `features` or `ref_frame`,
-        or if a coordinate is not finite.
+        When `n_clusters`, `n_starts`, `seed` or `max_iterations` is too small or too large, or you request several
+        starts for ``init="nani"``. When your `features` are not finite numbers, or your weights do not match the atoms.
+        In `run`, when there are fewer different frames than clusters, the frames do not match `features` or
+        `ref_frame`, or a coordinate is not finite.
     SelectionError, UnsupportedError
-        If the atoms cannot be used. See `GromosClustering`.
+        When the atoms cannot be used. See `GromosClustering`.
 
     Notes
     -----
@@ -86,27 +86,28 @@ class KMeansClustering(FrameClusters):
 
     .. math:: \sum_i \lvert x_i - m_{c_i} \rvert^2 .
 
-    Each frame is assigned to the nearest centre, and each centre moves to the mean of its frames, until no label
-    changes (S. P. Lloyd, IEEE Trans. Inf. Theory 28, 129, 1982). The result is a local minimum. A centre without frames
-    moves to the frame that is farthest from its own centre. From the same first centres, the labels are those of
-    `sklearn.cluster.KMeans` with ``tol=0``, apart from the order of the numbers.
+    Frames are assigned to the nearest centre, and centres are moved to the mean of their frames. These steps are
+    repeated until no label changes (S. P. Lloyd, IEEE Trans. Inf. Theory 28, 129, 1982). Note that this is a local
+    minimum. A centre that has lost all its frames will be moved to the frame that is farthest from its own centre. When
+    `sklearn.cluster.KMeans` is started from these first centres with ``tol=0``, you will get the same labels (in a
+    different order).
 
-    For positions, :math:`x_i` contains the coordinates of frame i after superposition on the reference. Each coordinate
-    is multiplied by the square root of the weight of its atom, where the weights are normalized to a sum of 1. The mean
-    structure is found by repeated superposition, until it moves by less than 0.0001 Å. All frames are superposed on the
-    same structure, so the distance of two frames is at least their minimum RMSD. For flexible molecules,
-    `KMedoidsClustering` is more precise.
+    For positions, :math:`x_i` contains the coordinates of frame i after superposition on the reference. These are
+    multiplied by the square root of the atom's weight, where the weights are normalized to a sum of 1. To find the mean
+    structure, we repeat the superposition until this structure moves by less than 0.0001 Å. Note that all frames are
+    superposed on the same structure, so their distance can be larger (but never smaller) than their minimum RMSD. For
+    flexible molecules, you should use `KMedoidsClustering`, which is more precise.
 
     With ``init="k-means++"``, each further centre is a random frame with a probability proportional to the square
     distance from the nearest centre (D. Arthur and S. Vassilvitskii, Proc. SODA 2007, 1027). With ``init="nani"``, the
     centres are among the 10 % of the frames that are nearest to the mean. Each is as far as possible from those before
     it (L. Chen and others, J. Chem. Theory Comput. 20, 5583, 2024).
 
-    First, the atoms of all frames are read in a single pass. Then, threads on the local machine compare frames with
-    centres, in double precision. There are as many threads as local workers in the run. The results are bitwise
-    identical for every executor and any number of workers. The time of an iteration grows with the number of frames,
-    clusters and values of a frame. Positions need 12 bytes of memory per atom and frame, and twice as much while they
-    are compared.
+    First, your trajectory is read in a single pass. Threads on the local machine will then compare frames to centres,
+    in double precision. There will be as many threads as local workers in the run. The results are bitwise identical
+    for every executor and any number of workers. You should expect the time of an iteration to grow with the number of
+    frames, clusters and values of a frame. You will need 12 bytes of memory per atom and frame for the positions (twice
+    as much while they are compared).
 
     Examples
     --------

@@ -37,15 +37,16 @@ class KMedoidsClustering(FrameClusters):
     n_clusters : int
         Number of clusters.
     init : {"k-means++", "nani"}
-        First medoids: random frames far from each other, or the frames that k-means NANI selects without any
-        randomness.
+        First medoids. These can be random frames that are far from each other, or the frames that k-means NANI selects
+        without any randomness.
     n_starts : int
-        Number of starts with different first medoids, at most 1,000. The start with the smallest cost gives the result.
+        Number of starts with different first medoids, at most 1,000. The start that reaches the smallest cost gives the
+        result.
     seed : int
         Seed of the random numbers.
     swap : bool
-        Whether medoids are exchanged with other frames until no exchange decreases the cost. If False, the time is
-        shorter, and the cost is often higher.
+        Whether to exchange medoids with other frames until no exchange decreases the cost. If you set this to False,
+        you will save time, but the cost is often higher.
 
     Attributes
     ----------
@@ -63,11 +64,11 @@ class KMedoidsClustering(FrameClusters):
     Raises
     ------
     MismatchError
-        If `n_clusters`, `n_starts` or `seed` is too small or too large, if several starts are given for
-        ``init="nani"``, or if the weights do not match the atoms. In `run`, if there are fewer different frames than
-        clusters, or if a coordinate is not finite.
+        When `n_clusters`, `n_starts` or `seed` is too small or too large, you request several starts for
+        ``init="nani"``, or your weights do not match the atoms. In `run`, when there are fewer different frames than
+        clusters, or a coordinate is not finite.
     SelectionError, UnsupportedError
-        If the atoms cannot be used. See `GromosClustering`.
+        When the atoms cannot be used. See `GromosClustering`.
 
     Notes
     -----
@@ -76,24 +77,23 @@ class KMedoidsClustering(FrameClusters):
     .. math:: \sum_i \min_k d(i, m_k) ,
 
     where d is the RMSD of two frames after optimal superposition. RMSDs of up to 0.000001 Å count as 0. There are two
-    steps. The first assigns each frame to the nearest medoid. The frame of each cluster with the smallest sum of RMSDs
-    from the others becomes the medoid. This is repeated until the cost no longer decreases (H.-S. Park and C.-H. Jun,
-    Expert Syst. Appl. 36, 3336, 2009). The second step tests for each frame in turn whether the cost
-    decreases if the frame replaces a medoid. If so, it makes the replacement that decreases the cost most. The search
-    ends when no single replacement decreases the cost by more than a fraction of 10⁻⁹ (E. Schubert and P. J. Rousseeuw,
-    Inf. Syst. 101, 101804, 2021). The result is a local minimum.
+    steps. In the first, frames are assigned to the nearest medoid. Within a cluster, the frame with the smallest sum of
+    RMSDs from the others will then become the medoid. This is repeated until the cost no longer decreases (H.-S. Park
+    and C.-H. Jun, Expert Syst. Appl. 36, 3336, 2009). In the second step, we try to use other frames as medoids (one
+    frame at a time). If this decreases the cost, we make the replacement that decreases it most. The search ends when
+    the cost cannot be decreased by more than a fraction of 10⁻⁹ (E. Schubert and P. J. Rousseeuw, Inf. Syst. 101,
+    101804, 2021). Note that the result is a local minimum.
 
     For the choice of the first medoids, see `KMeansClustering`; with ``init="k-means++"``, the distance is the RMSD.
 
-    First, the atoms of all frames are read in a single pass. Then, threads on the local machine compare frames. There
-    are as many threads as local workers in the run. The results are bitwise identical for every executor and any number
-    of workers.
+    First, the atoms of all frames are read in a single pass. These frames are then compared by threads on the local
+    machine. There will be as many threads as local workers in the run. The results are bitwise identical for every
+    executor and any number of workers.
 
-    The matrix of all RMSDs is never stored. For n frames, the first step computes about n² / (2 k) RMSDs in each
-    iteration if the clusters have similar sizes. The second step computes n² for each pass over the frames. It ends
-    after a pass without an exchange. The memory is 8 bytes per frame for each cluster and for each of
-    32 frames that are tried together. Positions need 12 bytes per atom and frame, and twice as much while frames are
-    compared.
+    The matrix of all RMSDs is never stored. For n frames in clusters of similar size, you should expect about n² / (2
+    k) RMSDs in an iteration of the first step. The second step computes n² of them whenever it passes over the frames,
+    until no exchange can be found. You will need 8 bytes of memory per frame for each cluster (and for 32 frames that
+    are tried together). The positions need 12 bytes per atom and frame (twice as much while frames are compared).
 
     Examples
     --------

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class OnlineClustering(FrameClusters):
-    """Cluster frames in a single pass, such as those of a running simulation, by their RMSD after superposition.
+    """Cluster frames by their RMSD after superposition in a single pass, for example while a simulation is running.
 
     Parameters
     ----------
@@ -32,22 +32,22 @@ class OnlineClustering(FrameClusters):
     Attributes
     ----------
     results.labels : ndarray, shape (n_frames,), int64
-        Cluster of each frame. Clusters are numbered from 0 in the order in which they were found. Later frames
-        therefore never change the labels of earlier ones.
+        Cluster of each frame. As clusters are numbered from 0 in the order in which they were found, later frames will
+        never change the labels of earlier ones.
     results.sizes, results.transitions : ndarray, int64
         Number of frames in each cluster, and steps between clusters. See `GromosClustering`.
     results.centers : ndarray, shape (n_clusters,), int64
-        Number of the frame that leads each cluster, which is its first frame.
+        Frames that lead the clusters. These are always the first frames of the clusters.
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
-        Positions of the atoms in the leader of each cluster, as stored, in Å.
+        Positions of the atoms in the leaders of the clusters, as stored, in Å.
 
     Raises
     ------
     MismatchError
-        If the cutoff is negative or not finite, or the weights do not match the atoms. In `run`, if a coordinate is not
-        finite.
+        When the cutoff is negative or not finite, or your weights do not match the atoms. In `run`, when a coordinate
+        is not finite.
     SelectionError, UnsupportedError
-        If the atoms cannot be used. See `GromosClustering`.
+        When the atoms cannot be used. See `GromosClustering`.
 
     Warns
     -----
@@ -56,21 +56,21 @@ class OnlineClustering(FrameClusters):
 
     Notes
     -----
-    This is the leader algorithm (J. A. Hartigan, Clustering Algorithms, Wiley, 1975). The first frame leads the first
-    cluster. Each following frame joins the cluster of the nearest leader, if its minimum RMSD from this leader is at
-    most `cutoff`. If several leaders are equally near, it joins the first of them. If no leader is within `cutoff`, the
-    frame becomes the leader of a new cluster. Therefore, no two leaders are within the cutoff, and all frames of a
-    cluster are within the cutoff of its leader.
+    This is the leader algorithm (J. A. Hartigan, Clustering Algorithms, Wiley, 1975). The first frame always leads a
+    cluster. All other frames are added to the cluster of the nearest leader, provided that their minimum RMSD from this
+    leader is at most `cutoff`. Should several leaders be equally near, the first of them is used. Otherwise, the frame
+    will become the leader of a new cluster. This means that leaders are never within `cutoff` of one another, whereas
+    the frames of a cluster are always within this distance of its leader.
 
-    The result depends on the order of the frames. It does not depend on the executor or the number of workers. Workers
-    compare their frames with the leaders that are known at that time. The calling thread compares them with the leaders
-    that have been found since, and assigns them in order. If the workers are other processes, they send the positions
-    of their frames, and the calling thread makes all comparisons.
+    Note that your result depends on the order of the frames. However, it does not depend on the executor or the number
+    of workers. Workers compare their frames to the leaders that are known at that time. The calling thread compares
+    these frames to the leaders that have been found since, and assigns them in order. If you use other processes as
+    workers, all comparisons will be made in the calling thread.
 
-    The memory does not grow with the positions of all frames. A run keeps the positions of the leaders, the labels, and
-    the positions of the frames that workers are processing. A leader needs about 70 bytes per atom, and a frame needs
-    28 bytes. With `mdreel.live.stream_results` or
-    ``mdreel cluster-frames --method online`` on a channel, the results so far are updated while the simulation runs.
+    You do not need to keep all positions in memory, but only those of the leaders and of the frames that are being
+    processed. This takes about 70 bytes per atom of a leader, and 28 bytes per frame. If you want to follow your
+    results while the simulation is running, you can use `mdreel.live.stream_results` or
+    ``mdreel cluster-frames --method online`` on a channel.
 
     Examples
     --------

@@ -17,52 +17,52 @@ from mdreel.trajectory.selection import Atoms, SelectBoth
 
 
 class LDDT(ResidueComparison):
-    """Compute the local distance difference test (lDDT) of each frame, and of each residue.
+    """Compute the local distance difference test (lDDT) for a trajectory, and for its residues.
 
     Parameters
     ----------
     atomgroup, reference, ref_frame, tol_mass, match_atoms, trajectory, verbose
         The atoms, the structure to compare with and the trajectory. See `mdreel.RMSD`; `reference` must be atoms.
     select : str, tuple, dict or None
-        Atoms to compare. See `mdreel.RMSD`. The default selects the heavy atoms of proteins.
+        Atoms to compare. See `mdreel.RMSD`. By default, these are the heavy atoms of proteins.
     radius : float
-        Inclusion radius in Å. Distances of the reference up to this length are compared.
+        Inclusion radius in Å. Only distances of the reference up to this length are compared.
 
     Attributes
     ----------
     results.lddt : ndarray, shape (n_frames,), float64
         lDDT of each frame, from 0 to 1.
     results.residue_lddt : ndarray, shape (n_frames, n_residues), float64
-        lDDT of each residue, in the order of the topology. It is NaN for a residue that has no distances.
+        lDDT of the residues, in the order of the topology. This is NaN for a residue without distances.
     residue_labels : list of str
         Label of each residue, such as ``"ALA 5"``.
 
     Raises
     ------
     SelectionError, UnsupportedError
-        If the atoms cannot be used. See `mdreel.RMSD`.
+        When the atoms cannot be used. See `mdreel.RMSD`.
     MismatchError
-        If the atoms do not correspond to those of the reference. In `run`, if the reference has no distances up to
-        `radius` between atoms of different residues.
+        When your atoms do not correspond to the reference. In `run`, when no distances of up to `radius` can be found
+        in the reference.
 
     Warns
     -----
     AtomOrderWarning
-        If atoms have the same masses as the reference atoms, but different names.
+        When your atoms have the same masses as the reference atoms, but different names.
     UnitWarning
-        If the radius was probably given in nm.
+        When the radius was probably given in nm.
 
     Notes
     -----
-    A frame is not superposed. Let P be the pairs of atoms of different residues whose distance ``r0`` in the reference
-    is at most `radius`. For the thresholds 0.5, 1, 2 and 4 Å, the score is the mean fraction of preserved distances
-    [1]_: ``lDDT = sum_t |{p in P: |r_p - r0_p| <= t}| / (4 |P|)``. For a residue, P contains the pairs with an atom of
-    this residue. Unlike the program of the authors, mdreel neither checks bond lengths and angles nor exchanges
-    equivalent atoms, such as OD1 and OD2 of aspartate. Distances are float64 and counts are integers, so the results
-    are bitwise identical for every executor and number of workers.
+    Frames do not need to be superposed. Let P be the pairs of atoms that belong to different residues and whose
+    distance ``r0`` in the reference is at most `radius`. Using the thresholds 0.5, 1, 2 and 4 Å, the score is the mean
+    fraction of preserved distances [1]_: ``lDDT = sum_t |{p in P: |r_p - r0_p| <= t}| / (4 |P|)``. For a residue, we
+    only use pairs that include one of its atoms. Unlike the program of the authors, mdreel neither checks bond lengths
+    and angles nor exchanges equivalent atoms (such as OD1 and OD2 of aspartate). As distances are float64 and counts
+    are integers, the results are bitwise identical for every executor and number of workers.
 
-    Each pair needs 12 bytes of memory, about 6 kB per heavy atom for the default radius. The results need 8 bytes of
-    memory per residue and frame (twice as much while they are sorted), and 24 bytes per frame.
+    You will need 12 bytes of memory for a pair, about 6 kB per heavy atom for the default radius. The results need 8
+    bytes per residue and frame (twice as much while they are sorted), and 24 bytes per frame.
 
     References
     ----------

@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 
 
 class NativeContacts(ReferenceComparison):
-    """Compute the fraction of native contacts Q of each frame, as defined by Best, Hummer and Eaton.
+    """Compute the fraction of native contacts Q over a trajectory, as defined by Best, Hummer and Eaton.
 
     Parameters
     ----------
     atomgroup, reference, ref_frame, tol_mass, match_atoms, trajectory, verbose
         The atoms, the native structure and the trajectory. See `mdreel.RMSD`; `reference` must be atoms.
     select : str, tuple, dict or None
-        Atoms between which there are contacts. See `mdreel.RMSD`. The default selects the heavy atoms of proteins.
+        Atoms between which there can be contacts. See `mdreel.RMSD`. By default, these are the heavy atoms of proteins.
     radius : float
         Largest distance of a contact in the reference, in Å.
     min_separation : int
         Smallest number of residues along the chain from one atom of a contact to the other. Contacts between segments
-        always count.
+        are always counted.
     beta : float
         Steepness of the switching function in Å^-1.
     lambda_constant : float
-        Factor by which a native distance may grow until a contact counts half.
+        Factor by which a native distance can grow until its contact is counted as one half.
 
     Attributes
     ----------
@@ -56,27 +56,27 @@ class NativeContacts(ReferenceComparison):
     Raises
     ------
     SelectionError, UnsupportedError
-        If the atoms cannot be used. See `mdreel.RMSD`.
+        When the atoms cannot be used. See `mdreel.RMSD`.
     MismatchError
-        If the atoms do not correspond to those of the reference, or a number is out of range. In `run`, if the
-        reference has no contacts.
+        When your atoms do not correspond to the reference, or a number is out of range. In `run`, when no contacts can
+        be found in the reference.
 
     Warns
     -----
     AtomOrderWarning
-        If atoms have the same masses as the reference atoms, but different names.
+        When your atoms have the same masses as the reference atoms, but different names.
     UnitWarning
-        If the radius was probably given in nm.
+        When the radius was probably given in nm.
 
     Notes
     -----
-    ``Q = sum_c 1 / (1 + exp(beta (r_c - lambda r0_c))) / n`` over the n contacts, with the distance ``r0_c`` in the
-    reference [1]_. The defaults are those of the paper, which uses contacts of heavy atoms up to 4.5 Å between residues
-    more than three apart (``beta = 5 Å^-1``, ``lambda = 1.8``). `mdreel.Contacts` with ``method="soft_cut"`` uses the
-    same function for contacts between two groups, with MDAnalysis's parameters. The results are bitwise identical for
-    every executor and number of workers.
+    ``Q = sum_c 1 / (1 + exp(beta (r_c - lambda r0_c))) / n`` for n contacts, whose distance in the reference is
+    ``r0_c`` [1]_. The default values are taken from the paper, which uses contacts of heavy atoms up to 4.5 Å between
+    residues more than three apart (``beta = 5 Å^-1``, ``lambda = 1.8``). If you would like to use this function for
+    contacts between groups of atoms, see `mdreel.Contacts` with ``method="soft_cut"``, which has MDAnalysis's
+    parameters. The results are bitwise identical for every executor and number of workers.
 
-    The results need 24 bytes of memory per frame and 24 bytes per contact.
+    You will need 24 bytes of memory per frame and 24 bytes per contact.
 
     References
     ----------

@@ -16,17 +16,17 @@ from mdreel.trajectory.selection import Atoms, SelectBoth
 
 
 class ResidueRMSD(ResidueComparison):
-    """Compute the RMSD of each residue from a reference in each frame, after superposition of all selected atoms.
+    """Compute the RMSD of residues from a reference, using a superposition of all selected atoms.
 
     Parameters
     ----------
     atomgroup, reference, ref_frame, tol_mass, match_atoms, trajectory, verbose
         The atoms, the structure to compare with and the trajectory. See `mdreel.RMSD`; `reference` must be atoms.
     select : str, tuple, dict or None
-        Atoms to superpose and compare. See `mdreel.RMSD`. The default selects the heavy atoms of proteins.
+        Atoms to superpose and compare. See `mdreel.RMSD`. By default, these are the heavy atoms of proteins.
     superposition : bool
-        Whether to superpose all selected atoms of each frame on the reference first, with equal weights. To superpose
-        other atoms, use ``run(transformations=[mdreel.transformations.fit_rot_trans(...)])`` and False.
+        Whether to superpose all selected atoms on the reference first, using equal weights. If you want to superpose
+        other atoms, use ``run(transformations=[mdreel.transformations.fit_rot_trans(...)])`` and set this to False.
 
     Attributes
     ----------
@@ -40,22 +40,23 @@ class ResidueRMSD(ResidueComparison):
     Raises
     ------
     SelectionError, UnsupportedError
-        If the atoms cannot be used. See `mdreel.RMSD`.
+        When the atoms cannot be used. See `mdreel.RMSD`.
     MismatchError
-        If the atoms do not correspond to those of the reference.
+        When your atoms do not correspond to those of the reference.
 
     Warns
     -----
     AtomOrderWarning
-        If atoms have the same masses as the reference atoms, but different names.
+        When your atoms have the same masses as the reference atoms, but different names.
 
     Notes
     -----
-    The RMSD of a residue is ``sqrt(sum_i |R x_i + t - y_i|^2 / n)`` over its n selected atoms. The rotation R and the
-    translation t minimise the RMSD of all selected atoms (see `mdreel.RMSD`). For one atom per residue, the value is
-    its distance from the reference. The results are bitwise identical for every executor and number of workers.
+    For a residue with n selected atoms, the RMSD is ``sqrt(sum_i |R x_i + t - y_i|^2 / n)``. The rotation R and the
+    translation t are chosen to minimise the RMSD of all selected atoms (see `mdreel.RMSD`). When you select one atom
+    per residue, you will get its distance from the reference. The results are bitwise identical for every executor and
+    number of workers.
 
-    The results need 8 bytes of memory per residue and frame (twice as much while they are sorted), and 24 bytes per
+    You will need 8 bytes of memory per residue and frame (twice as much while the results are sorted), and 24 bytes per
     frame.
 
     Examples

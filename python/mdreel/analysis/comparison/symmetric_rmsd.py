@@ -29,48 +29,49 @@ _MOST_ORDERS = 10_000
 
 
 class SymmetricRMSD(ReferenceComparison):
-    """Compute the RMSD of a molecule in each frame, with the best assignment of equivalent atoms.
+    """Compute the RMSD of a molecule over a trajectory, using the best assignment of equivalent atoms.
 
     Parameters
     ----------
     atomgroup, reference, ref_frame, tol_mass, match_atoms, trajectory, verbose
         The atoms, the structure to compare with and the trajectory. See `mdreel.RMSD`; `reference` must be atoms.
     select : str, tuple, dict or None
-        The molecule, such as a ligand without its hydrogens. See `mdreel.RMSD`. The topology must have its bonds.
+        The molecule, such as a ligand without its hydrogens. See `mdreel.RMSD`. You need a topology that contains its
+        bonds.
     superposition : bool
-        Whether to superpose each frame on the reference first. For the pose of a ligand, superpose the protein with
-        ``run(transformations=[mdreel.transformations.fit_rot_trans(...)])`` and use False.
+        Whether to superpose frames on the reference first. For the pose of a ligand, you should superpose the protein
+        using ``run(transformations=[mdreel.transformations.fit_rot_trans(...)])`` and set this to False.
 
     Attributes
     ----------
     results.rmsd : ndarray, shape (n_frames,), float64
         RMSD in Å.
     orders : ndarray, shape (n_orders, n_atoms), int64
-        Equivalent orders of the atoms. Each row contains indices into the selected atoms in the order of the topology.
+        Equivalent orders of the atoms. The rows contain indices into the selected atoms, in the order of the topology.
 
     Raises
     ------
     SelectionError
-        If there are no atoms, if a selection is invalid, or if the topology has no bonds of atoms that could be
-        equivalent.
+        When there are no atoms, your selection is invalid, or your topology does not contain bonds of atoms that could
+        be equivalent.
     UnsupportedError
-        If the group is an UpdatingAtomGroup.
+        When the group is an UpdatingAtomGroup.
     MismatchError
-        If the atoms do not correspond to those of the reference, or if there are more than 10,000 equivalent orders.
+        When your atoms do not correspond to the reference, or more than 10,000 equivalent orders have been found.
 
     Warns
     -----
     AtomOrderWarning
-        If atoms have the same masses as the reference atoms, but different names.
+        When your atoms have the same masses as the reference atoms, but different names.
 
     Notes
     -----
     The RMSD is ``min_p sqrt(sum_i |R x_i + t - y_p(i)|^2 / n)`` over the automorphisms p of the molecular graph, whose
-    nodes are elements and whose edges are bonds, without bond orders. R and t minimise the RMSD for each p, or are left
-    out without superposition. This is the symmetry-corrected RMSD of spyrmsd [1]_. Like spyrmsd, mdreel does not
-    consider chirality. The results are bitwise identical for every executor and number of workers.
+    nodes are elements and whose edges are bonds, without bond orders. R and t are chosen to minimise the RMSD for each
+    p, or left out if you do not use superposition. This is the symmetry-corrected RMSD of spyrmsd [1]_. As in spyrmsd,
+    chirality is not considered. The results are bitwise identical for every executor and number of workers.
 
-    The results need 24 bytes of memory per frame. Each worker reads 56 bytes per atom and order.
+    You will need 24 bytes of memory per frame. In addition, workers read 56 bytes per atom and order.
 
     References
     ----------

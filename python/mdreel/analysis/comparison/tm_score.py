@@ -28,17 +28,17 @@ _NAMES = ("tm_score", "gdt_ts", "gdt_ha")
 
 
 class TMScore(ReferenceComparison):
-    """Compute the TM-score, GDT-TS and GDT-HA of each frame.
+    """Compute the TM-score, GDT-TS and GDT-HA over a trajectory.
 
     Parameters
     ----------
     atomgroup, reference, ref_frame, tol_mass, match_atoms, trajectory, verbose
         The atoms, the structure to compare with and the trajectory. See `mdreel.RMSD`; `reference` must be atoms.
     select : str, tuple, dict or None
-        One atom of each residue. See `mdreel.RMSD`. The default selects the CA atoms of proteins. The k-th residue of
-        the frame corresponds to the k-th residue of the reference.
+        One atom of each residue. See `mdreel.RMSD`. By default, these are the CA atoms of proteins. The k-th residue of
+        the frame is always compared to the k-th residue of the reference.
     n_residues : int, optional
-        Length of the target protein, by which the scores are divided. The default is the number of selected atoms.
+        Length of the target protein, by which the scores are divided. By default, this is the number of selected atoms.
 
     Attributes
     ----------
@@ -48,15 +48,15 @@ class TMScore(ReferenceComparison):
     Raises
     ------
     SelectionError, UnsupportedError
-        If the atoms cannot be used. See `mdreel.RMSD`.
+        When the atoms cannot be used. See `mdreel.RMSD`.
     MismatchError
-        If a residue has several selected atoms, if `n_residues` is less than the number of selected atoms, or if the
-        atoms do not correspond to those of the reference.
+        When you select several atoms of a residue, `n_residues` is too small for your selection, or your atoms do not
+        correspond to the reference.
 
     Warns
     -----
     AtomOrderWarning
-        If atoms have the same masses as the reference atoms, but different names.
+        When your atoms have the same masses as the reference atoms, but different names.
 
     Notes
     -----
@@ -65,16 +65,16 @@ class TMScore(ReferenceComparison):
     but at least 0.5 Å. GDT-TS is the mean of the largest fractions of residues within 1, 2, 4 and 8 Å, and GDT-HA of
     those within 0.5, 1, 2 and 4 Å [2]_.
 
-    The superpositions are those of an iterative search, as in the program TM-score. It starts with all fragments of L,
-    L/2, L/4, ..., 4 consecutive residues, where L is the number of selected atoms. Each fragment is superposed with
-    equal weights. Next, the residues within ``d - 1`` Å are superposed, then those within ``d + 1`` Å, and so on, with
-    d0 limited to 4.5 to 8 Å as d. If fewer than three residues are so close, the distance grows in steps of 0.5 Å. The
-    search of a fragment ends with a set of residues that the search has superposed before. All scores are the largest
-    over all of these superpositions. They are therefore lower bounds of the maximum. GDT from LGA, which searches for
-    each distance separately, can be slightly larger.
+    As in the program TM-score, we use an iterative search. It starts from all fragments of L, L/2, L/4, ..., 4
+    consecutive residues, where L is the number of selected atoms. These are superposed using equal weights. Next, we
+    superpose the residues within ``d - 1`` Å, then those within ``d + 1`` Å, and so on, where d is d0 limited to 4.5 to
+    8 Å. This distance is increased in steps of 0.5 Å while fewer than three residues are so close. The search of a
+    fragment can be ended when it reaches a set of residues that has been superposed before. We report the largest
+    scores of all these superpositions, which are therefore lower bounds of the maximum. GDT from LGA, which uses a
+    separate search for every distance, can be slightly larger.
 
-    The results are bitwise identical for every executor and number of workers. They need 40 bytes of memory per frame
-    (24 bytes more while they are sorted).
+    The results are bitwise identical for every executor and number of workers. You will need 40 bytes of memory per
+    frame (24 bytes more while the results are sorted).
 
     References
     ----------

@@ -35,30 +35,31 @@ _Bridges: TypeAlias = tuple[int, tuple[int, int], Sequence[_Bond]]
 
 
 class InteractionFingerprint(FingerprintTables):
-    """Find the interactions between the residues of two groups in each frame.
+    """Find the interactions between the residues of two groups over a trajectory.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup or Universe
-        First group, such as a ligand. Names of interactions describe its part: with ``HBDonor``, it has the donor.
+        First group, such as a ligand. Names of interactions describe its role. For example, it has the donor in
+        ``HBDonor``.
     other : MDAnalysis.AtomGroup or Universe, optional
-        Second group, such as a protein. By default, interactions within the first group are found, and each pair of
-        residues counts once. If residues belong to both groups, each pair of them occurs in both orders, as in ProLIF.
+        Second group, such as a protein. By default, we look for interactions within the first group, and use pairs of
+        residues only once. If residues belong to both groups, these pairs will be found in both orders, as in ProLIF.
     interactions : sequence of str, or "all", optional
         Interactions to find: ``Hydrophobic``, ``HBAcceptor``, ``HBDonor``, ``XBAcceptor``, ``XBDonor``, ``Cationic``,
         ``Anionic``, ``CationPi``, ``PiCation``, ``FaceToFace``, ``EdgeToFace``, ``PiStacking``, ``MetalDonor``,
         ``MetalAcceptor``, ``VdWContact``, ``WaterBridge``. The default is that of ProLIF: all except ``WaterBridge``
-        and those of halogens and metals, and ``PiStacking`` for both kinds of stacking. ``"all"`` does not include
-        ``WaterBridge``, which needs parameters.
+        and those of halogens and metals, and ``PiStacking`` for both kinds of stacking. As ``WaterBridge`` needs
+        parameters, it is not included in ``"all"``.
     parameters : mapping of str to mapping, optional
-        For each interaction, parameters to use instead of the defaults, with the names that ProLIF gives them, such as
-        ``{"Hydrophobic": {"distance": 4.0}}``. Distances are in Å and angles in degrees. ``WaterBridge`` needs the
-        group of all waters: ``{"WaterBridge": {"water": u.select_atoms("resname SOL"), "order": 2}}``. Its other
-        parameters are ``min_order``, and ``hbdonor`` and ``hbacceptor`` with parameters of hydrogen bonds.
+        Parameters to use instead of the defaults, under the names that ProLIF gives them, such as
+        ``{"Hydrophobic": {"distance": 4.0}}``. Distances are in Å and angles in degrees. For ``WaterBridge``, you need
+        to pass the group of all waters: ``{"WaterBridge": {"water": u.select_atoms("resname SOL"), "order": 2}}``. Its
+        other parameters are ``min_order``, and ``hbdonor`` and ``hbacceptor`` with parameters of hydrogen bonds.
     atom_indices : bool
-        Whether to keep the atoms and the distance of each occurrence of an interaction.
+        Whether to keep the atoms and the distances of all occurrences of an interaction.
     pbc : bool
-        Whether to use minimum images in frames with a cell.
+        Whether to use minimum images in frames that have a cell.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe only needs a topology.
     verbose : bool
@@ -67,8 +68,8 @@ class InteractionFingerprint(FingerprintTables):
     Attributes
     ----------
     results.pairs : ndarray, shape (n_columns, 2), int64
-        Indices in the Universe of two residues that interact at any time. There is a column for each of their
-        interactions. Pairs are in ascending order.
+        Indices in the Universe of two residues that interact at any time. Each of their interactions has a column.
+        Pairs are in ascending order.
     results.interactions : ndarray, shape (n_columns,), str
         Names of the interactions.
     results.frequency : ndarray, shape (n_columns,), float64
@@ -76,58 +77,59 @@ class InteractionFingerprint(FingerprintTables):
     results.counts : ndarray, shape (n_frames,), int64
         Number of columns that are present in each frame.
     results.entries : ndarray, shape (n_entries,), uint32
-        Columns that are present, frame after frame, in ascending order within each frame.
+        Columns that are present, frame after frame, in ascending order within a frame.
     results.occurrences : ndarray, shape (n_entries,), uint32
         Number of pairs of atoms, bonded atoms or rings that interact, for each entry.
     results.offsets : ndarray, shape (n_frames + 1,), int64
         The entries of frame ``i`` are ``entries[offsets[i]:offsets[i + 1]]``.
     results.sites : ndarray, shape (n_occurrences, 2), uint32
-        Site in each group for each occurrence; `occurrences_in` returns their atoms. Only with ``atom_indices=True``.
-    results.distances : ndarray, shape (n_occurrences,), float32
-        Distance of each occurrence in Å. For a water bridge, it is the sum of the distances of its hydrogen bonds. Only
+        Sites in each group that take part in an occurrence; to find their atoms, use `occurrences_in`. Only available
         with ``atom_indices=True``.
+    results.distances : ndarray, shape (n_occurrences,), float32
+        Distance of each occurrence in Å. For a water bridge, this is the sum of the distances of its hydrogen bonds.
+        Only available with ``atom_indices=True``.
     results.n_waters : ndarray, shape (n_occurrences,), uint8
-        Number of waters in each occurrence, which is 0 except in water bridges. Only with ``WaterBridge`` and
+        Number of waters in each occurrence, which is 0 except in water bridges. Only available with ``WaterBridge`` and
         ``atom_indices=True``.
     results.waters : ndarray, shape (n_waters_of_all,), uint32
-        Indices of the residues of these waters in the Universe, one occurrence after the other, each from the first
-        group to the second. Only with ``WaterBridge`` and ``atom_indices=True``.
+        Indices of the residues of these waters in the Universe, one occurrence after the other, always from the first
+        group to the second. Only available with ``WaterBridge`` and ``atom_indices=True``.
 
     Raises
     ------
     SelectionError
-        If a group has no atoms, or if RDKit cannot perceive a residue.
+        When a group is empty, or a residue cannot be perceived by RDKit.
     MissingDataError
-        If the topology lacks names, hydrogens, or bonds that cannot be guessed. The error is also a `SelectionError`
-        and MDAnalysis's NoDataError.
+        When your topology lacks names, hydrogens, or bonds that cannot be guessed. This error is also a
+        `SelectionError` and MDAnalysis's NoDataError.
     MismatchError
-        If an interaction or a parameter is unknown or not valid, if an element has no van der Waals radius, or if the
-        groups are in different Universes. In `run`, if a distance exceeds half of the shortest lattice vector.
+        When an interaction or a parameter is unknown or not valid, an element has no van der Waals radius, or your
+        groups are in different Universes. In `run`, when a distance exceeds half of the shortest lattice vector.
     UnsupportedError
-        If a residue is not an amino acid, a nucleotide, water or an ion, and RDKit is not installed. If a group is an
-        UpdatingAtomGroup; this error is also a TypeError.
+        When a residue is not an amino acid, a nucleotide, water or an ion, and RDKit is not installed. When a group is
+        an UpdatingAtomGroup (this error is also a TypeError).
 
     Warns
     -----
     MdreelWarning
-        If no interaction can be found, because the groups have no atoms that can take part in it.
+        When no interaction can be found, because none of your atoms can take part in it.
     UnitWarning
-        If a distance was probably given in nm.
+        When a distance was probably given in nm.
 
     Notes
     -----
-    The definitions and default parameters are those of ProLIF 2 (C. Bouysset and S. Fiorucci, J. Cheminform. 13, 72,
-    2021). A water bridge is a chain of hydrogen bonds from a residue of the first group to a residue of the second
-    group. It leads through one or more different waters. Each chain is an occurrence. In each bond of a chain, one of
-    the residues is nearer to the first group. The limits ``hbacceptor`` apply if it accepts, and ``hbdonor`` if it
-    donates. A residue is never both an end and a water of the same bridge.
+    We use the definitions and default parameters of ProLIF 2 (C. Bouysset and S. Fiorucci, J. Cheminform. 13, 72,
+    2021). A water bridge is a chain of hydrogen bonds that leads from the first group through one or more different
+    waters to the second group. All of these chains are occurrences. In a bond of such a chain, one of the residues is
+    nearer to the first group. If it accepts, the limits ``hbacceptor`` apply, and if it donates, ``hbdonor``. A residue
+    cannot be both an end and a water of the same bridge.
 
-    The chemistry of all residues is perceived once, before the frames are read. Pairs of sites are found with a
-    cell list. Calculations use float64. A residue does not interact with itself.
+    Before the frames are read, the chemistry of all residues is perceived once. Pairs of sites are found using a cell
+    list. Calculations use float64. A residue does not interact with itself.
 
-    The results need 8 bytes per entry, 24 bytes per frame, and about 100 bytes per column. With ``atom_indices=True``,
-    they need another 12 bytes per occurrence. While blocks are merged, they need twice as much memory. The results are
-    bitwise identical for every executor and any number of workers and blocks.
+    You will need 8 bytes of memory per entry, 24 bytes per frame, and about 100 bytes per column. If you use
+    ``atom_indices=True``, another 12 bytes per occurrence are needed. All of this doubles while blocks are merged. The
+    results are bitwise identical for every executor and any number of workers and blocks.
 
     Examples
     --------

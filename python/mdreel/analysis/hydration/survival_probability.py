@@ -32,7 +32,7 @@ class SurvivalProbability(ChangingSelection):
     universe, trajectory, verbose
         The atoms and the trajectory. See `atomgroup`, `trajectory` and `verbose` of `mdreel.Selection`.
     select : str, optional
-        Selection of the shell, such as ``"name OW and around 3.5 protein"``, which mdreel evaluates in each frame.
+        Selection of the shell, such as ``"name OW and around 3.5 protein"``, which will be evaluated in each frame.
     tau_max : int
         Longest lag, in analysed frames.
     window_step : int
@@ -40,7 +40,7 @@ class SurvivalProbability(ChangingSelection):
     intermittency : int
         Largest number of consecutive frames in which an atom may be absent and still be considered present.
     residues : bool
-        Whether residues stay as long as one of their atoms is selected, instead of single atoms.
+        Whether to consider residues instead of single atoms. Residues stay as long as one of their atoms is selected.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class SurvivalProbability(ChangingSelection):
     results.lag_times : ndarray, shape (tau_max + 1,), float64
         Lags in ps, from the mean time between analysed frames.
     results.sp_timeseries : ndarray, shape (tau_max + 1,), float64
-        Survival probability, which is 1 for lag 0. It is NaN for another lag if no window of this length contains an
+        Survival probability, which is 1 for lag 0. For any other lag, it is NaN if no window of this length contains an
         atom.
     results.counts : ndarray, shape (n_frames,), int64
         Number of selected atoms in each frame.
@@ -57,9 +57,9 @@ class SurvivalProbability(ChangingSelection):
     Raises
     ------
     SelectionError, UnsupportedError
-        If the selection cannot be used. See `mdreel.Selection`.
+        When the selection cannot be used. See `mdreel.Selection`.
     MismatchError
-        If a number is out of range. In `run`, if `tau_max` is larger than the number of frames.
+        When a number is out of range. In `run`, when `tau_max` is larger than the number of frames.
 
     Warns
     -----
@@ -71,11 +71,11 @@ class SurvivalProbability(ChangingSelection):
     The function is ``P(tau) = mean_t N(t, t + tau) / N(t)`` over windows that start in frames t = 0, `window_step`, 2
     `window_step` and so on. N(t) is the number of selected atoms, and N(t, t + tau) the number of atoms that are
     selected in all frames from t to t + tau [1]_. Windows without atoms are left out. The definition, the names of the
-    results and the meaning of `intermittency` and `residues` are those of `waterdynamics.SurvivalProbability`. Its
-    parameters `start`, `stop` and `step` are those of `run`. The indices of the selected atoms are merged in the order
-    of the frames, so the results are bitwise identical for every executor and number of workers.
+    results and the meaning of `intermittency` and `residues` are those of `waterdynamics.SurvivalProbability`. However,
+    you should pass `start`, `stop` and `step` to `run`. As the indices of the selected atoms are merged in the order of
+    the frames, the results are bitwise identical for every executor and number of workers.
 
-    A run needs about 60 bytes of memory per selected atom of each frame, and 24 bytes per frame.
+    You will need about 60 bytes of memory per selected atom of each frame, and 24 bytes per frame.
 
     References
     ----------
@@ -157,12 +157,12 @@ class SurvivalProbability(ChangingSelection):
         Raises
         ------
         MismatchError
-            If fewer than three probabilities are in the range, or if they do not decay.
+            When fewer than three probabilities are in the range, or these do not decay.
 
         Warns
         -----
         MdreelWarning
-            If the integral leaves out a tail in which more than 5 % survive.
+            When the integral leaves out a tail in which more than 5 % survive.
 
         Examples
         --------

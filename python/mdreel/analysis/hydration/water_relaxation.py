@@ -43,18 +43,18 @@ class WaterOrientationalRelaxation(ChangingSelection):
     universe, trajectory, verbose
         The atoms and the trajectory. See `atomgroup`, `trajectory` and `verbose` of `mdreel.Selection`.
     select : str, optional
-        Selection of water molecules, such as ``"name OW and around 3.5 protein"``, which mdreel evaluates in each
+        Selection of water molecules, such as ``"name OW and around 3.5 protein"``, which will be evaluated in each
         frame. A molecule is in the shell if its oxygen is selected. Other atoms are ignored.
     tau_max : int
         Longest lag, in analysed frames. It is `dtmax` of waterdynamics.
     order : {1, 2}
         Order of the Legendre polynomial.
     window_step : int or None
-        Number of frames between the starts of consecutive windows. If None, windows of each length follow each other
-        without overlap, as in waterdynamics.
+        Number of frames between the starts of consecutive windows. If this is None, windows of the same length do not
+        overlap, but follow one another, as in waterdynamics.
     molecules : array_like, shape (n_molecules, 3), int, optional
-        Universe indices of the oxygen and of both hydrogens of each molecule. By default, each selected oxygen and the
-        two hydrogens of its residue form a molecule.
+        Universe indices of the oxygen and of both hydrogens of each molecule. By default, we look for the hydrogens in
+        the residue of a selected oxygen.
 
     Attributes
     ----------
@@ -73,12 +73,12 @@ class WaterOrientationalRelaxation(ChangingSelection):
     Raises
     ------
     SelectionError
-        If the selection is invalid, or if it contains oxygen atoms of other molecules than water.
+        When your selection is invalid, or contains oxygen atoms of other molecules than water.
     UnsupportedError
-        If the selection contains a keyword that mdreel cannot evaluate in each frame.
+        When your selection contains a keyword that cannot be evaluated in each frame.
     MismatchError
-        If a number is out of range, or if `molecules` is not such an array. In `run`, if `tau_max` is not less than the
-        number of frames.
+        When a number is out of range, or `molecules` is not such an array. In `run`, when `tau_max` is not less than
+        the number of frames.
 
     Warns
     -----
@@ -88,14 +88,14 @@ class WaterOrientationalRelaxation(ChangingSelection):
     Notes
     -----
     The functions are ``C_l(tau) = mean_t mean_i P_l(u_i(t) . u_i(t + tau))`` with the Legendre polynomial P_l [1]_. The
-    inner mean is over the molecules i that are selected in both frames, t and t + tau, whether or not they leave the
-    shell in between. The outer mean is over windows that contain such molecules. The definition is that of
-    `waterdynamics.WaterOrientationalRelaxation`, which leaves out the last window of some lengths, counts windows
-    without molecules as 0, and does not compute lag 0. Vectors use minimum images if frames have a cell, and are
-    float32. The results are bitwise identical for every executor and number of workers.
+    inner mean includes the molecules i that are selected in both frames, t and t + tau, whether or not they leave the
+    shell in between. The outer mean includes all windows in which such molecules can be found. This is the definition
+    of `waterdynamics.WaterOrientationalRelaxation`. However, that class leaves out the last window of some lengths,
+    counts windows without molecules as 0, and does not compute lag 0. Vectors use minimum images if frames have a cell,
+    and are float32. The results are bitwise identical for every executor and number of workers.
 
-    A run needs 28 bytes of memory per selected molecule of each frame, about 150 bytes while the functions are
-    computed, and 24 bytes per frame.
+    You will need 28 bytes of memory for each molecule that is selected in a frame (about 150 bytes while the functions
+    are computed), and 24 bytes per frame.
 
     References
     ----------
@@ -198,12 +198,12 @@ class WaterOrientationalRelaxation(ChangingSelection):
         Raises
         ------
         MismatchError
-            If the vector is unknown, if fewer than three values are in the range, or if they do not decay.
+            When the vector is unknown, fewer than three values are in the range, or these do not decay.
 
         Warns
         -----
         MdreelWarning
-            If the integral leaves out a tail that starts above 5 %.
+            When the integral leaves out a tail that starts above 5 %.
 
         Examples
         --------

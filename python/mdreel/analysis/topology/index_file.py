@@ -43,7 +43,7 @@ class Group:
 
 @dataclass(frozen=True)
 class IndexFile:
-    """The groups in an index file, which you can use in selections such as ``group Protein``.
+    """The groups in an index file, which can be used in selections such as ``group Protein``.
 
     Attributes
     ----------
@@ -96,8 +96,8 @@ class IndexFile:
         Parameters
         ----------
         selection : str
-            A selection in MDAnalysis's language. Names with blanks or parentheses are enclosed in quotation marks, as
-            in ``group "Water and ions" and name OW``.
+            A selection in MDAnalysis's language. Names that contain blanks or parentheses should be enclosed in
+            quotation marks, as in ``group "Water and ions" and name OW``.
         prefix : str
             Prefix of the new group names, which must differ between selections.
 
@@ -109,8 +109,8 @@ class IndexFile:
         Warns
         -----
         AtomOrderWarning
-            If a group contains an atom twice, or if its atoms are not in ascending order. A selection contains each
-            atom once, in ascending order.
+            When a group contains an atom twice, or its atoms are not in ascending order. A selection contains each atom
+            once, in ascending order.
         """
         found: dict[str, NDArray[np.int64]] = {}
 
@@ -146,7 +146,7 @@ def read_index(path: str | PathLike[str]) -> IndexFile:
     Parameters
     ----------
     path : path
-        The file. Each group starts with a line ``[ name ]``, followed by the numbers of its atoms, starting from 1.
+        The file. All groups start with a line ``[ name ]``, followed by the numbers of their atoms, starting from 1.
 
     Returns
     -------
@@ -156,9 +156,9 @@ def read_index(path: str | PathLike[str]) -> IndexFile:
     Raises
     ------
     FormatError
-        If the file is not an index file, has no groups, or contains a number below 1.
+        When the file is not an index file, does not contain any groups, or contains a number below 1.
     OSError
-        If the file cannot be read.
+        When the file cannot be read.
     """
     path = Path(path)
     try:

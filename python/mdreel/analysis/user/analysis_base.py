@@ -42,13 +42,13 @@ _PARALLELIZABLE = "_analysis_algorithm_is_parallelizable"
 class AnalysisBase(Analysis):
     """Base class for analyses that process one frame at a time, like the class of the same name in MDAnalysis.
 
-    A subclass implements `_single_frame` and optionally `_prepare`, `_conclude` and `_get_aggregator`. It stores its
-    results in ``self.results``.
+    To write an analysis, implement `_single_frame` and optionally `_prepare`, `_conclude` and `_get_aggregator` in a
+    subclass. You can store your results in ``self.results``.
 
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup, or MDAnalysis.coordinates.base.ProtoReader
-        The atoms, available as ``self.atomgroup``. The group can be an UpdatingAtomGroup. As with MDAnalysis's class,
+        The atoms, available as ``self.atomgroup``. You can use an UpdatingAtomGroup here. As with MDAnalysis's class,
         you can also pass the trajectory of a Universe. See the notes.
     verbose : bool
         Whether `run` shows a progress bar by default.
@@ -66,22 +66,22 @@ class AnalysisBase(Analysis):
     Raises
     ------
     SelectionError
-        If the group has no atoms.
+        When the group has no atoms.
     MismatchError
-        If `reads` or `trajectory` is given together with a trajectory instead of a group. In `run`, if the results of
-        the blocks cannot be merged, or if an analysis of a trajectory has no atoms of its Universe as attributes.
+        When you pass `reads` or `trajectory` together with a trajectory instead of a group. In `run`, when the results
+        of the blocks cannot be merged, or your analysis of a trajectory has no atoms of its Universe as attributes.
     UnsupportedError
-        If mdreel cannot evaluate the selection of an updating group. In `run`, if the class needs all frames in order,
-        but the arguments of `run` do not allow this.
+        When the selection of an updating group cannot be evaluated. In `run`, when your class needs all frames in
+        order, but this is not possible with the arguments of `run`.
     FunctionError
-        In `run`, if the code of the subclass fails, accesses data that was not read, or does not store any results. The
-        message contains the frame.
+        In `run`, when your code fails, accesses data that was not read, or does not store any results. You will find
+        the frame in the message.
 
     Notes
     -----
-    mdreel splits the trajectory into blocks. For each block, a worker copies the analysis, calls `_prepare` once, and
-    calls `_single_frame` for each frame. Then the results of all blocks are merged, and `_conclude` runs in the process
-    that called `run`. These attributes are available:
+    The trajectory is split into blocks. For each block, a worker copies the analysis, calls `_prepare` once, and then
+    calls `_single_frame` for each frame. Finally, the results of all blocks are merged, and `_conclude` runs in the
+    process that called `run`. You can use these attributes:
 
     * In `_prepare` and `_single_frame`, ``self.n_frames`` is the number of frames of the block. ``self.frames`` and
       ``self.times`` are filled up to the current frame.
@@ -89,34 +89,35 @@ class AnalysisBase(Analysis):
       ``self._ts`` is the MDAnalysis timestep.
     * In `_conclude`, ``self.n_frames``, ``self.frames`` and ``self.times`` describe all frames.
 
-    In a worker, the atom groups of the analysis belong to a copy of the Universe with the same topology. mdreel reads
-    the atoms in `reads` and the atoms of all groups, atoms, residues and bonds that are attributes, including those in
-    lists, dictionaries and sets. If your code accesses the positions of any other atom, an error is raised. The same
-    applies to velocities and forces if the trajectory has them, to the time between frames, and to any frame other than
-    the current one. The cell is the cell of the current frame. In `_prepare`, all atoms have the positions that they
-    had when `run` was called, and updating groups cannot be used yet. MDAnalysis selects the atoms of an updating group
-    in each frame. To make this possible, mdreel reads all atoms of the group to which the selection is applied.
+    In a worker, the atom groups of your analysis belong to a copy of the Universe with the same topology. The atoms in
+    `reads` will be read, together with those of all groups, atoms, residues and bonds that are attributes, including
+    those in lists, dictionaries and sets. If your code accesses the positions of any other atom, an error is raised.
+    This also applies to velocities and forces if the trajectory has them, to the time between frames, and to any frame
+    other than the current one. The cell is always that of the current frame. In `_prepare`, you can access the
+    positions that all atoms had when `run` was called. However, updating groups cannot be used yet. The atoms of an
+    updating group are selected in each frame by MDAnalysis. To make this possible, all atoms of the group to which the
+    selection is applied will be read.
 
-    A subclass written for MDAnalysis that calls ``super().__init__(atomgroup.universe.trajectory)`` runs unchanged.
-    mdreel finds the Universe through the groups that are attributes, and reads all of its atoms. MDAnalysis runs such a
-    class serially unless it declares ``_analysis_algorithm_is_parallelizable = True``. Without this declaration, mdreel
-    also analyses all frames in order in one block, and keeps all attributes that the class sets. The executor must then
-    be ``"serial"`` or the default.
+    If you have written a subclass for MDAnalysis that calls ``super().__init__(atomgroup.universe.trajectory)``, you
+    can run it unchanged. We use the groups that are attributes to find its Universe, and read all of its atoms.
+    MDAnalysis runs such a class serially unless it declares ``_analysis_algorithm_is_parallelizable = True``. Without
+    this declaration, mdreel also analyses all frames in order in one block, and keeps all attributes that the class
+    sets. You should then use ``"serial"`` or the default executor.
 
-    Workers return only `results`. An error is raised if `results` is empty, or if `_conclude` reads any other attribute
-    that a worker has set. If a class has only side effects, such as writing a file per frame, set its class attribute
-    ``_has_results = False``. If a worker is lost, its block is computed again, so such code may run more than once for
-    a frame.
+    Workers will only return `results`. An error is raised if `results` is empty, or `_conclude` reads any other
+    attribute that a worker has set. If your class only has side effects, such as writing a file per frame, set its
+    class attribute ``_has_results = False``. Note that this code may run more than once for a frame, since the blocks
+    of a lost worker have to be computed again.
 
-    By default, arrays with one entry per frame and lists of any length are concatenated. For other results,
-    `_get_aggregator` returns an ``MDAnalysis.analysis.results.ResultsGroup`` that merges them. The last bits of
-    floating-point sums then depend on the blocks, whose number grows with the number of workers. If you fix the number
-    of blocks with ``run(n_parts=...)``, the results are bitwise identical for all executors. All blocks must have the
-    same results.
+    By default, arrays with one entry per frame and lists of any length are concatenated. For other results, you can
+    return an ``MDAnalysis.analysis.results.ResultsGroup`` that merges them from `_get_aggregator`. Note that
+    floating-point sums can then differ in their last bits, because the number of blocks grows with the number of
+    workers. To obtain bitwise identical results for all executors, you can fix the number of blocks using
+    ``run(n_parts=...)``. All blocks must have the same results.
 
-    The analysis needs as much memory as the results, and twice as much while they are merged. If the trajectory is
-    still growing, or if frames may be skipped (``on_error``), the number of frames in a block is unknown. In this case,
-    each block consists of the few frames that are read at a time.
+    You need as much memory as for the results, and twice as much while they are merged. If the trajectory is still
+    growing, or frames may be skipped (``on_error``), the number of frames in a block is unknown. A block then consists
+    of the few frames that are read at a time.
 
     Examples
     --------

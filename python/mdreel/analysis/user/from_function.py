@@ -47,24 +47,24 @@ class FunctionAnalysis(Analysis):
     Attributes
     ----------
     results.timeseries : ndarray, shape (n_frames, ...), float64
-        Return value of the function for each frame. Available only without a reducer.
+        Return values of the function. Only available if you do not use a reducer.
     results.sum, results.mean, results.max, results.min : ndarray or float
-        Reduced value. Available only with the reducer of the same name.
+        Reduced value. Only available with the reducer of the same name.
     results.variance, results.std : ndarray or float
-        Variance or standard deviation, where the divisor is the number of frames. Available only with the reducer of
+        Variance or standard deviation, where the divisor is the number of frames. Only available with the reducer of
         the same name, together with `results.mean`.
     results.histogram, results.edges : ndarray, shape (n_bins,), int64, and (n_bins + 1,), float64
-        Counts in each bin and the edges of the bins. Available only with ``reduce="histogram"``.
+        Counts in the bins and the edges of the bins. Only available with ``reduce="histogram"``.
     results.value : object
-        The merged value. Available only with a `Reducer`.
+        The merged value. Only available with a `Reducer`.
 
-    With ``reduce="discard"``, there are no results.
+    If you use ``reduce="discard"``, there are no results.
 
     Notes
     -----
-    Without a reducer, the results need 8 bytes of memory per value and frame, and 16 bytes per frame. With a named
-    reducer, the memory use does not depend on the number of frames, apart from these 16 bytes. With a `Reducer`, it
-    also depends on the size of its values.
+    Unless you use a reducer, you will need 8 bytes of memory per value and frame, and 16 bytes per frame. Using a named
+    reducer, only the latter depends on the number of frames. For a `Reducer`, memory use also depends on the size of
+    its values.
     """
 
     _may_change = True
@@ -218,68 +218,70 @@ def from_function(
     Parameters
     ----------
     f : callable
-        The function. It receives the positions of each group in Å (float32) in the order of the group: shape
-        (n_atoms, 3) for one frame, or shape (n_frames, n_atoms, 3) for a block. It returns a number or an array of
-        numbers with the same shape for every frame. For a block, the first axis of the array is the frame.
+        The function, which will be called with the positions of your groups in Å (float32). Their shape is (n_atoms, 3)
+        for one frame, or (n_frames, n_atoms, 3) for a block, and the atoms are always in the order of the group. It
+        should return a number or an array of numbers that has the same shape for every frame. For a block, the first
+        axis of this array is the frame.
 
-        If a parameter has one of the following names, it receives frame data. For a block, it receives an array with
-        one entry per frame:
+        You can also use one of the following parameter names in your function to receive frame data. For a block, these
+        are arrays with one entry per frame:
 
         * ``dimensions``: the cell as in ``ts.dimensions`` of MDAnalysis, shape (6,), float32, or None without a cell.
           For a block, shape (n_frames, 6), with NaN for frames without a cell.
         * ``time``: the time in ps, float.
         * ``frame``: the frame number, starting from 0, int.
     atomgroup : MDAnalysis.AtomGroup
-        The first group. Unless `per` is ``"block"``, it can be an UpdatingAtomGroup. In this case, `f` receives the
+        The first group. Unless `per` is ``"block"``, you can also use an UpdatingAtomGroup. `f` will then receive the
         positions of the atoms that belong to the group in the current frame.
     *arguments : MDAnalysis.AtomGroup or object
-        Additional arguments for `f`. Each group is replaced by its positions, and any other object is passed unchanged.
+        Additional arguments for `f`. Groups are replaced by their positions, and any other object is passed unchanged.
     per : {"frame", "block"}
-        Whether `f` receives one frame or a block of frames. Blocks are several times faster if the function uses NumPy.
-        The number of frames in a block varies, and the result must not depend on it.
+        Whether `f` receives one frame or a block of frames. Blocks are several times faster if your function uses
+        NumPy. The number of frames in a block varies, and the result should not depend on it.
     reduce : {"sum", "mean", "variance", "std", "max", "min", "histogram", "discard"} or Reducer, optional
-        Reduction of the values from all frames. Use ``"discard"`` for functions that have only side effects. There are
+        Reduction of the values from all frames. If your function only has side effects, use ``"discard"``. There are
         then no results, and the function does not have to return a value. The named reductions are bitwise identical
         for any number of blocks and workers. Sums are exact in steps of 2^-60 for numbers up to 2^36 (for variances, up
-        to 2^18 from the value in the first frame). With a `Reducer`, `f` returns any value that can be pickled, or one
-        value for all frames of a block.
+        to 2^18 from the value in the first frame). If you use a `Reducer`, `f` can return any value that can be
+        pickled, or one value for all frames of a block.
     bins : int or sequence of float, optional
         For a histogram of all returned numbers, the number of bins of equal width, or the bin edges. A number on an
-        edge is counted in the bin above, and a number on the last edge is counted in the last bin. Numbers outside the
-        bins and NaN are not counted.
+        edge is counted in the bin above (or in the last bin, for the last edge). Numbers outside the bins and NaN are
+        not counted.
     range : (float, float), optional
         Lowest and highest edge, if `bins` is a number.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory.
     **named : MDAnalysis.AtomGroup or object
-        Keyword arguments for `f`, which are treated like `arguments`. To pass a keyword argument with the same name as
-        a parameter of `from_function`, use ``functools.partial``.
+        Keyword arguments for `f`, which are treated like `arguments`. If an argument has the same name as a parameter
+        of `from_function`, you can use ``functools.partial`` to pass it.
 
     Returns
     -------
     FunctionAnalysis
-        The analysis. Call its ``run()`` method with any executor, or run it in one pass with other analyses.
+        The analysis. You can call its ``run()`` method using any executor, or run it in one pass with other analyses.
 
     Raises
     ------
     SelectionError
-        If a group has no atoms, or if an argument that is not a group, such as a list, contains atoms.
+        When your group is empty, or you passed atoms in an argument that is not a group, such as a list.
     MismatchError
-        If `f` is not a function, if `per` or `reduce` is unknown, or if there are no bins. If the parameters of `f` do
-        not match the arguments, or if the groups belong to different Universes.
+        When `f` is not a function, `per` or `reduce` is unknown, or there are no bins. When the parameters of `f` do
+        not match the arguments, or your groups belong to different Universes.
     FunctionError
-        In `run`, if the function raises an exception. In this case, the message contains the frame. In `run`, if the
-        function returns None, an empty array, a value that is not a number, or an array of a different shape.
+        In `run`, when your function raises an exception, which is reported together with the frame. This error is also
+        raised when your function returns None, an empty array, a value that is not a number, or an array of a different
+        shape.
     UnsupportedError
-        If a group is an UpdatingAtomGroup and `per` is ``"block"``, or if mdreel cannot evaluate its selection.
+        When you use an UpdatingAtomGroup and `per` is ``"block"``, or its selection cannot be evaluated.
 
     Notes
     -----
-    The function is called once more for the first frame to find the shape of its result, unless its values are
-    discarded or a `Reducer` merges them. If a worker is lost, its block is computed again, so a function with side
-    effects may be called more than once for a frame. Because threads share the Python interpreter, a function in pure
-    Python is faster with ``backend="processes"``. A function that cannot be imported, for example one defined in a
-    notebook, is sent to the workers by value.
+    Your function will be called once more for the first frame to find the shape of its result, unless its values are
+    discarded or merged by a `Reducer`. Note that it may be called more than once for a frame, since the blocks of a
+    lost worker have to be computed again. As threads share the Python interpreter, a function in pure Python will be
+    faster with ``backend="processes"``. Functions that cannot be imported, for example those defined in a notebook, are
+    sent to the workers by value.
 
     For the memory use, see `FunctionAnalysis`.
 

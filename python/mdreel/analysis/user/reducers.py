@@ -29,11 +29,10 @@ class Reducer:
     Attributes
     ----------
     merge : callable
-        Function that receives the value for some frames and the value for the frames that follow, and returns the
-        combined value. It may modify and return the first value. It must be associative, because the executor decides
-        which frames are merged first.
+        Function that combines the value for some frames with the value for the frames that follow. It may modify and
+        return the first value. It needs to be associative, because the executor decides which frames are merged first.
     finish : callable, optional
-        Function that receives the value for all frames and returns the result.
+        Function that computes the result from the value for all frames.
 
     Examples
     --------

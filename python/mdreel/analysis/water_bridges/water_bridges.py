@@ -56,7 +56,7 @@ _NO_ATOM = np.iinfo(np.uint32).max
 
 
 class WaterBridgeAnalysis(BridgeCounts):
-    """Find the water bridges between two selections in each frame, with the parameters and results of MDAnalysis.
+    """Find the water bridges between two selections, using the parameters and results of MDAnalysis.
 
     A water bridge is a chain of hydrogen bonds from selection 1 to selection 2 through at most `order` waters.
 
@@ -65,22 +65,26 @@ class WaterBridgeAnalysis(BridgeCounts):
     universe : MDAnalysis.Universe
         The Universe.
     selection1, selection2 : str
-        The two selections. If they are the same string, selection 1 only donates, so no bridge is found twice.
+        The two selections. If you use the same string for both, selection 1 will only donate, so that no bridge is
+        found twice.
     water_selection : str
-        Selection of the waters. The default is for GROMACS topologies. For CHARMM topologies, use ``"resname TIP3"``.
+        Selection of the waters. The default is for GROMACS topologies. For CHARMM topologies, you should use
+        ``"resname TIP3"``.
     order : int
-        Largest number of waters in a bridge, up to 10. A direct hydrogen bond between the selections has no waters.
+        Largest number of waters in a bridge, up to 10. There are no waters in a direct hydrogen bond between the
+        selections.
     selection1_type : {"both", "donor", "acceptor"}
         Whether selection 1 donates hydrogen bonds to waters and selection 2, accepts them, or both. Selection 2 has the
         opposite role.
     update_selection : bool
         Whether to apply selections 1 and 2 again in each frame. Otherwise, they are applied to the current frame of the
-        Universe, and with `filter_first`, atoms that are too far from the other selection in this frame are left out.
+        Universe. If you also use `filter_first`, atoms that are too far from the other selection in this frame are left
+        out.
     update_water_selection : bool
         Whether to apply `water_selection` again in each frame.
     filter_first : bool
         Whether to leave out atoms that are farther than 4 Å + `order` * (2 Å + `distance`) from the other selection in
-        the current frame. It only affects selections that are not updated.
+        the current frame. This only affects selections that are not updated.
     distance_type : {"hydrogen", "heavy"}
         Whether `distance` is measured from the hydrogen or from the donor to the acceptor.
     distance : float
@@ -88,15 +92,15 @@ class WaterBridgeAnalysis(BridgeCounts):
     angle : float
         Lower limit of the angle between donor, hydrogen and acceptor, in degrees.
     forcefield : {"CHARMM27", "GLYCAM06", "other"}
-        Default names of donors and acceptors, which are in `DEFAULT_DONORS` and `DEFAULT_ACCEPTORS`.
+        Default names of donors and acceptors, which can be found in `DEFAULT_DONORS` and `DEFAULT_ACCEPTORS`.
     donors, acceptors : sequence of str, optional
         Names of further donors and acceptors.
     output_format : {"sele1_sele2", "donor_acceptor"}
-        Order of the two atoms of a hydrogen bond in tables. You can change the attribute before `run`.
+        Order of the two atoms of a hydrogen bond in tables. You can change this attribute before `run`.
     debug : bool, optional
         Accepted for compatibility with MDAnalysis, but without effect.
     pbc : bool
-        Whether to use minimum images in frames with a cell.
+        Whether to use minimum images in frames that have a cell.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. If the Universe has no positions, hydrogens are
         found by bonds, and no atoms are left out by `filter_first`.
@@ -106,13 +110,12 @@ class WaterBridgeAnalysis(BridgeCounts):
     Attributes
     ----------
     results.network : sequence of dict
-        For each frame, the hydrogen bonds of selection 1 that begin a bridge. The value of a bond is a dictionary of
-        the bonds that follow it, or None if it ends in selection 2. A bond is a tuple: atom, heavy atom, atom, heavy
-        atom, distance in Å, angle in degrees. An atom is a hydrogen with its donor as heavy atom, or an acceptor with
-        None.
+        Hydrogen bonds of selection 1 that begin a bridge, for each frame. The value of a bond is a dictionary of the
+        bonds that follow it, or None if it ends in selection 2. A bond is a tuple: atom, heavy atom, atom, heavy atom,
+        distance in Å, angle in degrees. An atom is a hydrogen with its donor as heavy atom, or an acceptor with None.
     results.timeseries : sequence of list
-        For each frame, its bonds as tuples: both atoms, (residue name, residue number, atom name) of both, distance in
-        Å and angle in degrees.
+        Bonds of each frame as tuples: both atoms, (residue name, residue number, atom name) of both, distance in Å and
+        angle in degrees.
     results.counts : ndarray, shape (n_frames,), int64
         Number of water bridges in each frame.
     results.bonds : ndarray, shape (n_bonds, 4), int64
@@ -124,40 +127,40 @@ class WaterBridgeAnalysis(BridgeCounts):
     results.offsets : ndarray, shape (n_frames + 1,), int64
         The bonds of frame ``i`` are rows ``offsets[i]`` to ``offsets[i + 1]``.
     results.starts : ndarray, shape (n_frames,), int64
-        Number of bonds of selection 1 in each frame. They are the first rows of the frame.
+        Number of bonds of selection 1 in each frame. You will find them in the first rows of the frame.
     timesteps : list of float
         Times of the frames in ps.
 
     Raises
     ------
     SelectionError
-        If a selection is invalid.
+        When a selection is invalid.
     MissingDataError
-        If the topology has no names of atoms, or if there are neither positions nor bonds. The error is also a
-        `SelectionError` and MDAnalysis's NoDataError.
+        When your topology does not contain names of atoms, or there are neither positions nor bonds. This error is also
+        a `SelectionError` and MDAnalysis's NoDataError.
     MismatchError
-        If a parameter is not valid. In `run`, with ``pbc=True``, if `distance` exceeds half of the shortest lattice
+        When a parameter is not valid. In `run`, with ``pbc=True``, when `distance` exceeds half of the shortest lattice
         vector.
 
     Warns
     -----
     MdreelWarning
-        If a selection has no atoms that can take part in a bridge. Without donors or acceptors in `water_selection`,
-        only direct hydrogen bonds between the selections are found.
+        When none of the atoms in a selection can take part in a bridge. Without donors or acceptors in
+        `water_selection`, you will only find direct hydrogen bonds between the selections.
     UnitWarning
-        If a distance was probably given in nm, or an angle in radians.
+        When a distance was probably given in nm, or an angle in radians.
 
     Notes
     -----
-    Definitions are those of `MDAnalysis.analysis.hydrogenbonds.WaterBridgeAnalysis`. A bridge does not pass a heavy
+    We use the definitions of `MDAnalysis.analysis.hydrogenbonds.WaterBridgeAnalysis`. A bridge does not pass a heavy
     atom twice. The number of bridges in a frame is the number of chains in ``results.network`` with at most `order` + 1
-    bonds. Bonds are found with a cell list, starting from the selection that has fewer waters. Calculations use
+    bonds. Bonds are found using a cell list, starting from the selection that has fewer waters. Calculations use
     float64. The run time for the bonds grows linearly with the number of atoms, and that for the chains exponentially
     with `order`.
 
-    The results need 72 bytes of memory per bond and frame, 16 bytes per pair and 40 bytes per frame. While they are
-    assembled, they need twice as much. The results are bitwise identical for every executor and any number of workers
-    and blocks.
+    You will need 72 bytes of memory for each bond in a frame, 16 bytes per pair and 40 bytes per frame. While the
+    results are being assembled, this doubles. The results are bitwise identical for every executor and any number of
+    workers and blocks.
 
     Examples
     --------

@@ -30,7 +30,7 @@ class Archived:
     n_frames : int
         Number of frames in the file.
     n_missed : int
-        Number of frames that were overwritten before they were archived.
+        Number of frames that were overwritten before they could be archived.
 
     Examples
     --------
@@ -64,20 +64,20 @@ def archive(
     force: bool = False,
     progress: Callable[[int], object] | None = None,
 ) -> Archived:
-    """Write each frame of a channel to a file as it is published, until the simulation ends.
+    """Write the frames of a channel to a file as they are published, until the simulation ends.
 
     Parameters
     ----------
     channel : str or path
         Name or directory of the channel; see `mdreel.live.channel`.
     path : path
-        Output file. Its suffix determines the format. Until the simulation has finished or was stopped, the file has a
-        hidden name.
+        Output file, whose format is determined by its suffix. A hidden name will be used for this file until the
+        simulation has finished or was stopped.
     precision : float, optional
         Precision of XTC files, in integers per nm. The default is 1000.
     group : str
-        Consumer group that records which frames are in the file. If a channel has several archives, each of them needs
-        its own group.
+        Consumer group that records which frames are in the file. You need to use different groups for different
+        archives of a channel.
     timeout : float, optional
         Maximum time to wait for a frame, in s. By default, there is no limit as long as the producer is alive.
     wait : float
@@ -85,11 +85,11 @@ def archive(
     restart : float
         Maximum time to wait for a lost producer to restart, in s.
     on_missed : {"raise", "skip"}
-        Whether to fail (``"raise"``) or continue (``"skip"``) if frames were overwritten before they were archived.
+        Whether to fail (``"raise"``) or continue (``"skip"``) if frames were overwritten before they could be archived.
     finish : bool
         Whether to finish the file with the available frames if the simulation has failed or was lost.
     force : bool
-        Whether to replace an existing file, or an incomplete file from an earlier run. The existing file remains until
+        Whether to replace an existing file, or an incomplete file from an earlier run. The existing file is kept until
         the new file is complete.
     progress : callable, optional
         Function that is called after each frame with the number of frames in the file.
@@ -102,33 +102,34 @@ def archive(
     Raises
     ------
     StreamError
-        If the simulation has failed or was lost and `finish` is false, if frames were missed, or if there were no
-        frames. In these cases, the incomplete file keeps its hidden name.
+        When the simulation has failed or was lost and `finish` is false, frames were missed, or there were no frames.
+        The incomplete file will then keep its hidden name.
     StreamTimeoutError
-        If no frame was published in time, or if another process is writing this archive.
+        When no frame was published in time, or another process is writing this archive.
     MismatchError
-        If the format cannot store a frame, if the group belongs to another file, if the precision has changed, or if a
-        new run has begun.
+        When the format cannot store a frame, the group belongs to another file, the precision has changed, or a new run
+        has begun.
     UnsupportedError
-        If the suffix of `path` is unknown, or if `path` is an H5MD file and h5py is not installed.
+        When the suffix of `path` is unknown, or `path` is an H5MD file and h5py is not installed.
     FileNotFoundError
-        If the channel does not exist.
+        When the channel does not exist.
     FileExistsError
-        If the file exists and `force` is false.
+        When the file exists and `force` is false.
     OSError
-        If the file cannot be written, for example because the disk is full. Frames that were committed are not lost.
+        When the file cannot be written, for example because your disk is full. You will not lose frames that were
+        committed.
 
     Notes
     -----
-    You can kill the process at any time and start it again with the same arguments. The resulting file is bitwise
-    identical to that of an uninterrupted run, because each commit contains both the length of the file and the position
-    in the stream. On restart, data after the last commit is truncated and written again. For this purpose, the frames
-    after the last commit must still be available. Staging guarantees this, because frames are retained until the group
-    has committed them.
+    You can kill the process at any time and start it again using the same arguments. The resulting file will be bitwise
+    identical to that of an uninterrupted run, since a commit contains both the length of the file and the position in
+    the stream. If data has been written to the file since the last commit, it will be truncated and written again.
+    However, this is only possible if these frames are still available. You can use staging to make sure that frames are
+    retained until the group has committed them.
 
-    Each step is archived exactly once and in order, even if the simulation was restarted. Positions, velocities and
-    forces are archived as float32 if the format supports them, whereas energies are not archived. In H5MD files, steps,
-    times and quantities are exact. In DCD and NetCDF files, only positions are exact.
+    All steps are archived exactly once and in order, even if you restart the simulation. Positions, velocities and
+    forces are archived as float32 if this is supported by the format, whereas energies are not archived. In H5MD files,
+    steps, times and quantities are exact. In DCD and NetCDF files, only positions are exact.
 
     Examples
     --------

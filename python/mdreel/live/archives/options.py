@@ -15,24 +15,25 @@ _POLL_SECONDS = 0.02
 
 @dataclass(frozen=True)
 class Archive:
-    """File to which a separate process writes the frames of a producer.
+    """File that the frames of a producer are written to by a separate process.
 
     Attributes
     ----------
     path : path
-        Output file. Its suffix determines the format. Until the simulation has ended, the file has a hidden name.
+        Output file, whose format is determined by its suffix. A hidden name will be used for this file until the
+        simulation has ended.
     precision : float, optional
         Precision of XTC files, in integers per nm. The default is 1000.
     group : str
         Consumer group that records which frames are in the file.
     force : bool
-        Whether to replace an existing file. The existing file remains until the new file is complete.
+        Whether to replace an existing file, which is kept until the new file is complete.
 
     Notes
     -----
     H5MD stores float32 positions, velocities and forces exactly, together with steps and times. DCD and NetCDF store
-    positions exactly, but times less precisely. TRR and XTC store coordinates in nm. This conversion changes
-    the last bit of numbers in TRR, and XTC rounds positions to its precision.
+    positions exactly, but times less precisely. In TRR and XTC, coordinates are stored in nm. Note that this conversion
+    can change numbers in TRR (in the last bit), and that positions in XTC are rounded to its precision.
 
     Examples
     --------

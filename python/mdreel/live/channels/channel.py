@@ -39,39 +39,39 @@ def channel(
     ----------
     channel : str or path
         Name of the channel (letters, digits, ``.``, ``_`` and ``-``), or its directory as a path object or a string
-        that contains a slash. Named channels are in ``/dev/shm/mdreel-<user ID>``, or in the folder that you set with
-        ``MDREEL_CHANNELS``.
+        that contains a slash. You will find named channels in ``/dev/shm/mdreel-<user ID>``, or in the folder that you
+        set using ``MDREEL_CHANNELS``.
     start : {"earliest", "latest"} or (str, float)
-        First frame to read. ``"earliest"`` is the oldest frame that is still available in staging or in the ring.
-        ``"latest"`` is the next frame to be published. A pair selects the first frame at or after a sequence number, a
-        step or a time in ps, such as ``("sequence", 7)``, ``("step", 1000)`` or ``("time", 2.0)``.
+        First frame to read. ``"earliest"`` is the oldest frame that is still available in staging or in the ring, and
+        ``"latest"`` the next frame to be published. You can also pass a pair to select the first frame at or after a
+        sequence number, a step or a time in ps, such as ``("sequence", 7)``, ``("step", 1000)`` or ``("time", 2.0)``.
     timeout : float, optional
         Maximum time to wait for a frame, in s. By default, there is no limit as long as the producer is alive.
     wait : float
         Maximum time to wait until the channel is created, in s. If `new_run` is true, this is also the maximum time to
         wait for the next run.
     new_run : bool
-        Whether to wait for the next run if the current run has ended or its producer was lost. In this case, a `wait`
-        of 0 means that there is no time limit. By default, mdreel issues an `EndedRunWarning` and reads the remaining
-        frames of the old run.
+        Whether to wait for the next run if the current run has ended or its producer was lost. If you set `wait` to 0,
+        there will then be no time limit. By default, you will see an `EndedRunWarning`, and the remaining frames of the
+        old run are read.
     restart : float
-        Maximum time to wait for a lost producer to restart, in s. After the restart, reading continues without
+        Maximum time to wait for a lost producer to restart, in s. After the restart, reading will continue without
         repeating any steps.
     on_missed : {"raise", "skip"}
         Whether an analysis fails (``"raise"``) or continues (``"skip"``) if the producer has overwritten frames that
         the analysis has not read yet.
     on_late : {"warn", "raise"}
-        Whether an analysis issues a `MissedFramesWarning` or fails if frames of the run had been removed from the
-        channel before the analysis joined. Use ``"raise"`` if you need a complete result.
+        Whether an analysis should issue a `MissedFramesWarning` or fail if frames of the run had been removed from the
+        channel before it joined. If you need a complete result, you should use ``"raise"``.
     memory : str or int
         Approximate memory limit for frames that an analysis has taken from the ring and still needs, in bytes or as a
-        str such as ``"256M"``. The limit is always at least 96 MiB and 32 frames. When the limit is reached, the
-        analysis does not take any more frames from the ring.
+        str such as ``"256M"``. This is always at least 96 MiB and 32 frames. An analysis that has reached the limit
+        does not take any more frames from the ring.
 
     Returns
     -------
     Channel
-        Reference that you can pass to an analysis as its trajectory, or use to create a consumer.
+        Reference that can be passed to an analysis as its trajectory, or used to create a consumer.
 
     Raises
     ------
@@ -102,7 +102,7 @@ class Channel:
     Parameters
     ----------
     channel, start, timeout, wait, new_run, restart, on_missed, on_late, memory
-        See `mdreel.live.channel`, which creates these objects.
+        To create these objects, use `mdreel.live.channel`.
 
     Attributes
     ----------
@@ -160,7 +160,7 @@ class Channel:
         Returns
         -------
         Source
-            The trajectory, which you can use for a single run. Frame 0 is the first frame that is taken from the ring,
+            The trajectory, which can be used for a single run. Frame 0 is the first frame that is taken from the ring,
             regardless of its sequence number.
 
         Raises
@@ -175,14 +175,14 @@ class Channel:
         Warns
         -----
         EndedRunWarning
-            If the run had ended before the call, unless the channel waits for a new run.
+            When the run had ended before the call, unless you have chosen to wait for a new run.
 
         Notes
         -----
-        Frames are returned in float32, and are bitwise identical to the published frames. A run ends when the
-        simulation ends. It raises `StreamError` if the simulation failed or was lost, and `StreamTimeoutError` if a
-        frame does not arrive in time. Frames cannot be read twice or by other processes. Therefore, you can only use
-        the serial executor or the threads executor.
+        You will receive frames in float32, which are bitwise identical to the published frames. A run ends when the
+        simulation ends. It will raise a `StreamError` if the simulation failed or was lost, and a `StreamTimeoutError`
+        if a frame does not arrive in time. As frames cannot be read twice or by other processes, you can only use the
+        serial executor or the threads executor.
         """
 
         def join() -> Source:

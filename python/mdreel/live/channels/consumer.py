@@ -33,20 +33,21 @@ class Consumer:
     new_run : bool
         Whether to wait for the next run if the current run has ended; see `mdreel.live.channel`.
     group : str, optional
-        Consumer group to join. A member records the frames that it has processed with `commit`. If a member joins again
-        under the same name, it continues after its last commit.
+        Consumer group to join. As a member, you can record the frames that you have processed using `commit`. You can
+        then join again under the same name to continue after your last commit.
     member : str
         Name of this member in the group.
     share : bool
-        Whether each frame is delivered to only one member of the group instead of to all members.
+        Whether the members of the group should share the frames, instead of each receiving all of them.
     policy : {"every", "latest"}
-        Frames that the consumer receives. With ``"every"``, it receives all frames in order. With ``"latest"``, it
-        receives the newest frame and skips older frames. A producer never waits for such a consumer, regardless of its
-        option `full`. Use ``"latest"`` for viewers.
+        Frames that the consumer receives. Use ``"every"`` to receive all frames in order, or ``"latest"`` to receive
+        the newest frame and skip older frames, for example in a viewer. A producer will never wait for a consumer that
+        uses ``"latest"``, regardless of its option `full`.
     on_late : {"warn", "raise", "ignore"}
-        Whether the consumer issues a `MissedFramesWarning`, raises a `StreamError`, or does neither if frames of the
-        run had been removed from the channel before it joined. This happens at the first frame. `missed_at_start`
-        counts these frames. With ``"ignore"``, the consumer also does not report that a run has ended.
+        Whether to issue a `MissedFramesWarning`, to raise a `StreamError`, or to do neither if frames of the run had
+        been removed from the channel before the consumer joined. This happens at the first frame. You can find the
+        number of these frames in `missed_at_start`. If you use ``"ignore"``, you will also not be warned that a run has
+        ended.
 
     Attributes
     ----------
@@ -61,12 +62,12 @@ class Consumer:
     Notes
     -----
     Frames are views of the ring, and a view never changes. As long as an array refers to a slot, the producer skips
-    this slot, so that it neither waits for the array nor overwrites it. If consumers hold half of the slots, or if this
-    consumer holds six slots, further frames are copies. You can keep frames, but if you keep copies (see `Frame.copy`)
-    instead, more slots of the ring remain available.
+    this slot, so that it neither waits for the array nor overwrites it. If consumers hold half of the slots, or this
+    consumer holds six slots, further frames will be copies. You can keep frames, but you should keep copies (see
+    `Frame.copy`) instead if you want more slots of the ring to remain available.
 
-    Receiving an available frame takes about a microsecond and does not need a system call. Frames that are no longer in
-    the ring are copied from staging, if the channel has staging.
+    Receiving an available frame takes about a microsecond and does not need a system call. When you use staging, frames
+    that are no longer in the ring can be copied from there.
 
     Examples
     --------
@@ -136,16 +137,16 @@ class Consumer:
         FileNotFoundError, PermissionError, FormatError
             See `Status.read`.
         StreamError
-            If the channel already has 1,024 consumers, or if the group already has a member with this name.
+            When the channel already has 1,024 consumers, or the group already has a member with this name.
         StreamTimeoutError
-            If no new run started in time.
+            When no new run started in time.
         MismatchError
-            If `share` differs between this member and the group, or if the consumer is closed.
+            When this member uses a different value of `share` than the group, or the consumer is closed.
 
         Warns
         -----
         EndedRunWarning
-            If the run had ended before the call, unless the consumer waits for a new run.
+            When the run had ended before the call, unless you have chosen to wait for a new run.
         """
         self._refuse_closed()
         if self._core is None:
@@ -154,7 +155,7 @@ class Consumer:
         return self
 
     def next(self, timeout: float | None = None) -> Frame | None:
-        """Return the next frame. If necessary, wait for it.
+        """Return the next frame, waiting for it if necessary.
 
         Parameters
         ----------
@@ -164,25 +165,24 @@ class Consumer:
         Returns
         -------
         Frame or None
-            The frame, or None if the simulation has finished or was stopped. If the members of the group share frames
-            and this member has uncommitted frames, it receives None immediately. If another member dies, this
-            member receives the remaining frames after it has committed its own.
+            The frame, or None if the simulation has finished or was stopped. If the members of the group share frames,
+            you will get None immediately as long as this member has uncommitted frames. If another member dies, you
+            will receive the remaining frames, but only once you have committed your own.
 
         Raises
         ------
         StreamError
-            If the producer was lost, or reported that the simulation failed. You can call the method again to wait for
-            a restarted producer.
+            When the producer was lost, or reported that the simulation failed. You can call the method again to wait
+            for a restarted producer.
         StreamTimeoutError
-            If no frame was published in time. You can call the method again.
+            When no frame was published in time. You can call the method again.
         MismatchError
-            If the consumer is closed, or if another thread closes it while this thread is waiting.
+            When the consumer is closed, also by another thread while this thread is waiting.
 
         Warns
         -----
         MissedFramesWarning
-            At the first frame, if earlier frames of the run had been removed from the channel before the consumer
-            joined.
+            At the first frame, when earlier frames of the run had been removed from the channel before you joined.
         """
         self.open()
         core = self._require_open()
@@ -198,24 +198,23 @@ class Consumer:
     def commit(self, state: bytes = b"", through: Frame | None = None) -> None:
         """Commit the frames that this member of a group has received, together with the state of its result.
 
-        The commit is atomic, and has the same durability as the channel (its ring or its staging). If a member
-        restarts, it continues from the committed state after its last commit. Therefore, the state includes every frame
-        exactly once. Other side effects, such as lines written to a file, can be repeated.
+        Commits are atomic and have the same durability as the channel (its ring or its staging). When you restart a
+        member, it will continue from the committed state after its last commit. This means that every frame is included
+        in the state exactly once. However, other side effects, such as lines written to a file, can be repeated.
 
         Parameters
         ----------
         state : bytes
-            State from which the member can continue. It can have up to 64 KiB.
+            State from which the member can continue, which can have up to 64 KiB.
         through : Frame, optional
-            Last frame that the state includes. By default, this is the last frame that the consumer has received.
+            Last frame that the state includes. By default, this is always the frame that was received last.
 
         Raises
         ------
         MismatchError
-            If the consumer does not have a group, if the state is too long, or if the consumer has not received the
-            frame.
+            When the consumer does not have a group, your state is too long, or the consumer has not received the frame.
         OSError
-            If the commit cannot be written. In this case, the previous commit remains valid.
+            When the commit cannot be written. You can still use the previous commit.
         """
         frame = None if through is None else (through.epoch, through.sequence, through.step)
         self._require_open().commit(state, frame)
@@ -232,9 +231,9 @@ class Consumer:
     def close(self) -> None:
         """Leave the channel. A second call has no effect.
 
-        All other methods and properties of a closed consumer raise `MismatchError`. If a thread is waiting for a frame
-        in `next`, this error is raised there, too. Frames that are still in use remain valid. Their slots become free
-        when no array refers to them any more.
+        You cannot use a closed consumer: `MismatchError` is raised by all of its other methods and properties, and also
+        in a thread that is waiting for a frame in `next`. However, you can still use any frames that you have received,
+        whose slots will become free once there are no more arrays that use them.
         """
         core, self._core, self._is_closed = self._core, None, True
         if core is not None:
@@ -250,7 +249,7 @@ class Consumer:
     def missed(self) -> int:
         """Number of frames that were overwritten before the consumer received them, and that are not in staging.
 
-        With ``policy="latest"``, this number includes frames that the consumer has skipped in favour of newer frames.
+        If you use ``policy="latest"``, this includes frames that were skipped in favour of newer frames.
         """
         return self._require_open().missed
 

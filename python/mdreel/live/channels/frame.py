@@ -13,8 +13,8 @@ class Frame:
     """Frame of a simulation. Its arrays are views of the ring.
 
     The arrays never change, because the producer skips the slot as long as the frame, or any array derived from its
-    arrays, exists. If you keep frames for a longer time, use `copy`, so that all slots of the ring remain available.
-    Positions that were compressed as XTC are decompressed into a separate array.
+    arrays, exists. If you want to keep frames for a longer time, you should use `copy`, so that all slots of the ring
+    remain available. Positions that were compressed as XTC will be decompressed into a separate array.
 
     Attributes
     ----------

@@ -36,14 +36,14 @@ _MOST_AT_ONCE = 256
 
 @dataclass(frozen=True)
 class Request:
-    """Request to a simulation. The simulation must either answer or refuse the request.
+    """Request to a simulation, which should either answer or refuse it.
 
     Attributes
     ----------
     kind : str
         Kind of request, such as ``stop``, ``checkpoint``, ``change-stride``, or another word that both sides know.
     arguments : dict
-        Arguments of the request. The simulation must check their types and ranges.
+        Arguments of the request, whose types and ranges should be checked by the simulation.
     epoch : int
         Epoch of the producer to which the request was sent.
 
@@ -213,7 +213,7 @@ def send_request(
     timeout : float, optional
         Maximum time to wait, in s. By default, there is no limit as long as the simulation is running.
     is_cancelled : callable
-        Function that is called repeatedly while waiting. It returns True to cancel the request.
+        Function that will be called repeatedly while waiting. It can return True to cancel the request.
 
     Returns
     -------
@@ -223,18 +223,17 @@ def send_request(
     Raises
     ------
     StreamTimeoutError
-        If the simulation did not answer in time. If the simulation has not claimed the request yet, the request is
-        withdrawn.
+        When the simulation did not answer in time. A request that has not been claimed yet is withdrawn.
     StreamError
-        If the simulation refuses the request, or has ended.
+        When the simulation refuses the request, or has ended.
     FormatError
-        If the answer is invalid.
+        When the answer is invalid.
     OSError
-        If the request could not be written.
+        When the request could not be written.
 
     Notes
     -----
-    A simulation checks for requests only if its code calls `Producer.requests` between two frames.
+    Note that a simulation can only receive requests if its code calls `Producer.requests` between two frames.
     """
     epoch = Status.read(channel).epoch
     folder = channel / FOLDER

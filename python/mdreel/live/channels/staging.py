@@ -6,15 +6,16 @@ from os import PathLike
 
 @dataclass(frozen=True)
 class Staging:
-    """Files on disk to which a producer writes its frames before it publishes them.
+    """Files on disk that a producer writes frames to before they are published.
 
     Attributes
     ----------
     path : path
-        Directory on a disk of the node. It is created if it does not exist. Each channel needs its own directory.
+        Directory on a disk of the node, which will be created if it does not exist. Each channel needs its own
+        directory.
     level : {"file", "fsync"}
-        Durability of published frames. With ``"file"``, they remain available after all processes have ended. With
-        ``"fsync"``, they also survive a crash of the machine.
+        Durability of published frames. Use ``"file"`` if they should remain available after all processes have ended,
+        or ``"fsync"`` if they should also survive a crash of the machine.
     n_frames : int, optional
         Minimum number of frames to retain. Older frames can be deleted.
     n_bytes : int, optional
@@ -22,14 +23,15 @@ class Staging:
     seconds : float, optional
         Age at which frames are deleted, in s.
     segment_bytes : int
-        File size, in bytes, at which a new file is started. Only whole files are deleted.
+        File size, in bytes, at which a new file is started. Only whole files can be deleted.
 
     Notes
     -----
-    If none of `n_frames`, `n_bytes` and `seconds` is set, all frames are retained.
+    If you set none of `n_frames`, `n_bytes` and `seconds`, all frames are retained.
 
-    mdreel overwrites the files of deleted frames with new frames, because this is faster than creating new files. To
-    keep the frames of a file, copy the file. If a file has a second hard link, it is deleted instead of being reused.
+    The files of deleted frames are overwritten with new frames, because this is faster than creating new files. If you
+    want to keep the frames of a file, you should copy it. A file that has a second hard link is deleted instead of
+    being reused.
 
     Examples
     --------

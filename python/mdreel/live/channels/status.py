@@ -48,11 +48,11 @@ class Status:
     producer : Participant or None
         Process of the producer, or None if there is no producer or its process is unknown.
     consumers : tuple of ConsumerStatus
-        All consumers, including consumers that receive only the newest frame or read from staging.
+        All consumers, including those that only receive the newest frame or read from staging.
     waits : float or None
         Time for which the producer has been waiting for a free slot, in s, or None if it is not waiting.
     ended_at : float or None
-        Time at which the run ended, in seconds since 1970, or None if the run is in progress or the time is unknown.
+        Time at which the run ended, in seconds since 1970, or None if the run is in progress or this time is unknown.
     first_of_run : int or None
         Number of frames that earlier runs have published, or None if it is unknown.
 
@@ -94,11 +94,11 @@ class Status:
         Raises
         ------
         FileNotFoundError
-            If the channel does not exist.
+            When the channel does not exist.
         PermissionError
-            If another user owns the directory or has access to it.
+            When another user owns this directory or can access it.
         FormatError
-            If the directory does not contain a channel.
+            When the directory does not contain a channel.
         """
         path = channel_path(channel)
         seen = channel_status(path)
@@ -161,17 +161,17 @@ def list_channels(folder: str | PathLike[str] | None = None) -> list[Status]:
     Returns
     -------
     list of Status
-        Status of each channel. The list is sorted by name.
+        Status of each channel, sorted by name.
 
     Raises
     ------
     PermissionError
-        If another user owns the folder or has access to it.
+        When another user owns this folder or can access it.
 
     Warns
     -----
     MdreelWarning
-        If a channel cannot be read, for example because another version of mdreel wrote it.
+        When a channel cannot be read, for example because it was written by another version of mdreel.
 
     Examples
     --------

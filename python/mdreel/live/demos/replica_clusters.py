@@ -33,7 +33,7 @@ _POLL_SECONDS = 0.02
 
 
 class ReplicaFrames:
-    """Frames of a replica. At most `MOST_FRAMES` frames are kept.
+    """Frames of a replica, of which at most `MOST_FRAMES` are kept.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class ReplicaClusters:
     def views(self, replica: int) -> list[ResultsView]:
         """Return what the page shows with a replica: populations of the clusters, and the visited clusters over time.
 
-        The numbers of clusters change between two updates, because the largest one always has number 0.
+        The numbers of clusters can change between two updates, because the largest one always has number 0.
         """
 
         def populations() -> list[Column]:
@@ -188,7 +188,7 @@ def follow(clusters: ReplicaClusters, every: float, table: Path) -> None:
     every : float
         Time between two updates, in s.
     table : Path
-        Table of the clusters, which each update replaces.
+        Table of the clusters, which will be replaced by each update.
     """
     started = monotonic()
     with ExitStack() as stack:

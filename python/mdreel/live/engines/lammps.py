@@ -37,27 +37,28 @@ _LAST_FRAME_SECONDS = 5.0
 class LAMMPSReporter(EngineReporter):
     """Reporter that publishes a LAMMPS simulation on a channel, and carries out requests.
 
-    The simulation has to use LAMMPS's Python module. The reporter runs LAMMPS from frame to frame, and checks for
-    requests after each frame. On ``stop``, it writes a restart file, ends the channel as *stopped*, and `run` returns.
-    On ``checkpoint``, it writes a restart file with the step in its name. On ``change-stride``, it changes the number
-    of steps between two frames. On ``pause``, it waits until it receives ``resume`` or ``stop``.
+    To use this reporter, run your simulation from LAMMPS's Python module. LAMMPS will then run from frame to frame, and
+    the reporter checks for requests after each of them. On ``stop``, it writes a restart file, ends the channel as
+    *stopped*, and `run` returns. On ``checkpoint``, it writes a restart file with the step in its name. On
+    ``change-stride``, it changes the number of steps between two frames. On ``pause``, it waits until it receives
+    ``resume`` or ``stop``.
 
     Parameters
     ----------
     producer : Producer
-        The channel. Velocities, forces and energies are published if the channel was opened for them. The energies
-        ``potential``, ``kinetic``, ``total``, ``van_der_waals``, ``coulomb``, ``bonds``, ``angles``, ``dihedrals`` and
-        ``impropers`` are taken from LAMMPS's thermodynamic output. The ``temperature`` is in K.
+        The channel. If you want to publish velocities, forces and energies, the channel needs to be opened for them.
+        The energies ``potential``, ``kinetic``, ``total``, ``van_der_waals``, ``coulomb``, ``bonds``, ``angles``,
+        ``dihedrals`` and ``impropers`` are taken from LAMMPS's thermodynamic output. The ``temperature`` is in K.
     lmp : lammps.lammps
-        LAMMPS instance. It must use ``units real`` or ``units metal``, and have consecutive atom IDs that start at 1.
+        LAMMPS instance. You need to use ``units real`` or ``units metal``, and consecutive atom IDs that start at 1.
     interval : int
         Number of steps between two frames.
     checkpoint : path, optional
         Restart file, which is written when the simulation stops, on SIGTERM and Ctrl-C, and optionally at intervals.
-        Each restart file replaces the previous file atomically. Without a restart file, you cannot continue the
-        simulation after a stop.
+        The previous file is always replaced atomically. You will need this file to continue your simulation after a
+        stop.
     checkpoint_frames : int, optional
-        Number of frames between two restart files. By default, a restart file is written only when the simulation
+        Number of frames between two restart files. By default, you will only get a restart file when the simulation
         stops.
     wrap : bool
         Whether to wrap positions into the cell, like ``x`` in a dump. By default, positions are unwrapped, like ``xu``.
@@ -65,16 +66,17 @@ class LAMMPSReporter(EngineReporter):
     Raises
     ------
     MismatchError
-        If an argument is invalid, or if the channel has a different number of atoms.
+        When an argument is invalid, or the number of atoms in the channel is different.
     UnsupportedError
-        If LAMMPS uses other units, has no atom IDs, or runs on several ranks. In the latter case, use `fix imd` and a
-        hub instead.
+        When LAMMPS uses other units, has no atom IDs, or runs on several ranks. In the latter case, you can use
+        `fix imd` and a hub instead.
 
     Notes
     -----
-    Atoms are sorted by ID. After the first step, a frame is published at every step that is a multiple of `interval`.
-    Its positions, velocities and forces are bitwise identical to those in a dump at this step. Note that the log file
-    of LAMMPS contains two lines per frame, and that LAMMPS rebuilds its neighbor lists after writing a restart file.
+    Atoms are sorted by ID. After the first step, you will get a frame whenever the step is a multiple of `interval`.
+    Positions, velocities and forces are bitwise identical to those in a dump at this step. Note that you will see two
+    lines per frame in the log file of LAMMPS, and that LAMMPS rebuilds its neighbor lists whenever a restart file has
+    been written.
 
     Examples
     --------
@@ -109,7 +111,7 @@ class LAMMPSReporter(EngineReporter):
         Parameters
         ----------
         n_steps : int
-            Number of steps, as in the ``run`` command of LAMMPS. Quantities that LAMMPS ramps over a run are ramped
+            Number of steps, as in the ``run`` command of LAMMPS. Quantities that LAMMPS ramps over a run will be ramped
             over all of these steps.
 
         Returns

@@ -37,25 +37,24 @@ class StopRequested(Exception):  # noqa: N818 (it is no error)
 class OpenMMReporter(EngineReporter):
     """Reporter that publishes an OpenMM simulation on a channel, and carries out requests.
 
-    Append the reporter to ``simulation.reporters``. It then checks for requests after each frame. On ``stop``, it
-    writes a checkpoint, ends the channel as *stopped*, and raises `StopRequested` in ``simulation.step``. `run` catches
-    this exception. On ``checkpoint``, the reporter writes a checkpoint with the step in its name. On ``change-stride``,
-    it changes the number of steps between two frames. On ``pause``, it waits until it receives ``resume`` or ``stop``.
-    On SIGTERM and Ctrl-C, `run` writes a checkpoint before the program ends.
+    To use this reporter, append it to ``simulation.reporters``. It will then check for requests after each frame. On
+    ``stop``, it writes a checkpoint, ends the channel as *stopped*, and raises `StopRequested` in ``simulation.step``.
+    This exception is caught by `run`. On ``checkpoint``, the reporter writes a checkpoint with the step in its name. On
+    ``change-stride``, it changes the number of steps between two frames. On ``pause``, it waits until it receives
+    ``resume`` or ``stop``. On SIGTERM and Ctrl-C, `run` writes a checkpoint before the program ends.
 
     Parameters
     ----------
     producer : Producer
-        The channel. Velocities, forces, and the energies ``potential`` and ``kinetic`` are published only if the
-        channel was opened for them.
+        The channel. If you want to publish velocities, forces, and the energies ``potential`` and ``kinetic``, the
+        channel needs to be opened for them.
     interval : int
         Number of steps between two frames.
     checkpoint : path, optional
-        Checkpoint file, which is written when the simulation stops, and optionally at intervals. Each checkpoint
-        replaces the previous checkpoint atomically. Without a checkpoint file, you cannot continue the simulation after
-        a stop.
+        Checkpoint file, which is written when the simulation stops, and optionally at intervals. The previous
+        checkpoint is always replaced atomically. You will need this file to continue your simulation after a stop.
     checkpoint_frames : int, optional
-        Number of frames between two checkpoints. By default, a checkpoint is written only when the simulation stops.
+        Number of frames between two checkpoints. By default, you will only get a checkpoint when the simulation stops.
     wrap : bool, optional
         Whether to wrap molecules into the cell. By default, OpenMM wraps them if the system is periodic.
 
@@ -66,9 +65,9 @@ class OpenMMReporter(EngineReporter):
 
     Notes
     -----
-    A checkpoint is written after its frame has been published. Therefore, no frame is lost if you continue the
-    simulation from a checkpoint. Note that an OpenMM checkpoint is valid only for the same system, platform and
-    version.
+    A checkpoint is always written after its frame has been published. You will therefore not lose any frame if you
+    continue the simulation from a checkpoint. Note that you can only use an OpenMM checkpoint for the same system,
+    platform and version.
 
     Examples
     --------
@@ -138,7 +137,7 @@ class OpenMMReporter(EngineReporter):
         Parameters
         ----------
         simulation : openmm.app.Simulation
-            The simulation. This reporter must have been appended to its ``reporters``.
+            The simulation, whose ``reporters`` must include this reporter.
         n_steps : int
             Number of steps.
 
@@ -203,7 +202,7 @@ def fork_openmm(simulation: Any, checkpoint: str | PathLike[str], temperature: f
     simulation : openmm.app.Simulation
         A simulation of the same system, on the same platform.
     checkpoint : path
-        The checkpoint, which provides the positions, unit cell, step and time.
+        The checkpoint, from which the positions, unit cell, step and time are read.
     temperature : float
         Temperature of the new velocities, in K.
     seed : int, optional

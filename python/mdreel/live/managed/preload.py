@@ -28,16 +28,18 @@ def managed_environment(
 ) -> dict[str, str]:
     """Return the environment variables for a program that uses managed directories.
 
-    Files that the program writes to the directories are published when they are closed. If the program opens a missing
-    file for reading, it waits until the file is published. See ``docs/how-to/managed-directories.md`` for details.
+    Files that a program writes to these directories will be published when they are closed. If the program opens a
+    missing file for reading, it waits until the file is published. For details, see
+    ``docs/how-to/managed-directories.md``.
 
     Parameters
     ----------
     directory : str or path, or several of them
-        The directories. They are created if they do not exist.
+        The directories, which will be created if they do not exist.
     timeout : float, optional
-        Maximum time to wait for a file, in s. By default, programs wait until the last producer has ended. Use 0 for
-        programs that check whether optional files exist, as is often the case for programs that write files.
+        Maximum time to wait for a file, in s. By default, programs will wait until the last producer has ended. You
+        should use 0 for programs that check whether optional files exist, as is often the case for programs that write
+        files.
 
     Returns
     -------
@@ -47,11 +49,11 @@ def managed_environment(
     Raises
     ------
     UnsupportedError
-        If the library does not support this system or a path.
+        When the library does not support this system or a path.
     PermissionError
-        If another user owns a directory or has access to it.
+        When another user owns one of these directories or can access it.
     MismatchError
-        If the timeout is negative.
+        When the timeout is negative.
 
     Examples
     --------
@@ -89,21 +91,21 @@ def run_managed(
     command : sequence of str or path
         The program and its arguments.
     directory : str or path
-        The directory. It is created if it does not exist.
+        The directory, which will be created if it does not exist.
     produces : bool
-        Whether the program is a producer. In this case, when the program exits, the state of the directory changes to
-        *finished* if the exit status is 0, and to *failed* otherwise. Producers do not wait for missing files unless
-        `timeout` is set.
+        Whether the program is a producer. If so, the state of the directory will change to *finished* when the program
+        exits with an exit status of 0, and to *failed* otherwise. Producers do not wait for missing files unless you
+        set `timeout`.
     timeout : float, optional
-        Maximum time to wait for a file, in s. By default, producers do not wait, whereas other programs wait until the
-        last producer has ended.
+        Maximum time to wait for a file, in s. By default, producers do not wait, but all other programs will wait until
+        the last producer has ended.
     shared : bool
         Whether other producers with ``shared=True`` may write to the directory.
 
     Returns
     -------
     int
-        Exit status of the program. It is negative if the program was ended by a signal.
+        Exit status of the program, which is negative if the program was ended by a signal.
 
     Raises
     ------

@@ -19,7 +19,7 @@ class ManagedDirectory:
     path : str or path
         The directory.
     wait : float
-        Maximum time to wait for the directory, in s. The directory can exist before its producer starts.
+        Maximum time to wait for the directory, in s. It can already exist before its producer starts.
 
     Attributes
     ----------
@@ -29,14 +29,14 @@ class ManagedDirectory:
     Raises
     ------
     FileNotFoundError
-        If the directory does not exist.
+        When the directory does not exist.
     PermissionError
-        If another user owns the directory or has access to it.
+        When another user owns this directory or can access it.
 
     Notes
     -----
-    While a reader is waiting, the operating system notifies it of new files. In addition, the reader checks the
-    directory at least every 50 ms for files from other machines. You can interrupt it with Ctrl-C.
+    While a reader is waiting, it will be notified of new files by the operating system. In addition, it checks the
+    directory at least every 50 ms for files from other machines. You can interrupt it using Ctrl-C.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class ManagedDirectory:
         name : str
             Name of the file in the directory.
         timeout : float, optional
-            Maximum time to wait, in s. By default, the reader waits until the last producer has ended.
+            Maximum time to wait, in s. By default, you will wait until the last producer has ended.
 
         Returns
         -------
@@ -75,11 +75,11 @@ class ManagedDirectory:
         Raises
         ------
         StreamError
-            If the producer ended or was lost before the file was published.
+            When the producer ended or was lost before the file was published.
         StreamTimeoutError
-            If the file was not published in time.
+            When the file was not published in time.
         MismatchError
-            If a published file cannot have this name.
+            When a published file cannot have this name.
         """
         os.close(self._core.open(name, timeout))
         return self.path / name
@@ -115,19 +115,19 @@ class ManagedDirectory:
     def arrivals(
         self, order: str = "published", *, after: str | None = None, timeout: float | None = None
     ) -> Iterator[Path]:
-        """Iterate over existing and new files until the producer ends. Each file is returned once.
+        """Iterate over existing and new files until the producer ends. You will get each file once.
 
-        If a file replaces an earlier file with the same name, it is returned again.
+        If a file replaces an earlier file of the same name, you will get it again.
 
         Parameters
         ----------
         order : {"published", "name"}
-            Order of files that exist at the same time. They are sorted by the time at which they were published (within
-            the resolution of the file system), or by name with natural sorting of numbers.
+            Order of files that exist at the same time. You can sort them by the time at which they were published
+            (within the resolution of the file system), or by name with natural sorting of numbers.
         after : str, optional
             Start after the file with this name.
         timeout : float, optional
-            Maximum time to wait for each file, in s. By default, the reader waits until the last producer has ended.
+            Maximum time to wait for each file, in s. By default, you will wait until the last producer has ended.
 
         Returns
         -------
@@ -137,11 +137,11 @@ class ManagedDirectory:
         Raises
         ------
         StreamError
-            If the producer was lost or has failed. The error is raised after all published files have been returned.
+            When the producer was lost or has failed. Before this error is raised, you will get all published files.
         StreamTimeoutError
-            If no file was published in time.
+            When no file was published in time.
         MismatchError
-            If the file `after` does not exist and `order` is "published".
+            When the file `after` does not exist and `order` is "published".
         """
         return _paths(self.path, self._core.arrivals(order, after), timeout)
 

@@ -25,23 +25,24 @@ def _open_empty(path: str, flags: int) -> int:
 class ManagedProducer:
     """Producer of a managed directory, whose files are invisible to readers until they are complete.
 
-    If you use the producer as a context manager, it opens the directory and ends it when the context exits. The final
-    state of the directory is *finished*, *failed* with the message of an exception, or *stopped* on Ctrl-C. Readers
-    then stop waiting for files. If a producer dies, it is reported as lost, and its unfinished files remain invisible.
+    You should use the producer as a context manager, which opens the directory and ends it when the context exits. The
+    final state of the directory is *finished*, *failed* with the message of an exception, or *stopped* on Ctrl-C.
+    Readers will then stop waiting for files. A producer that dies is reported as lost, and its unfinished files will
+    always remain invisible.
 
     Parameters
     ----------
     path : str or path
-        The directory. It is created if it does not exist.
+        The directory, which will be created if it does not exist.
     fsync : bool
-        Whether published files survive a crash of the machine. If false, they remain after all processes have exited,
-        but can be lost in a crash.
+        Whether published files should survive a crash of the machine. If false, they remain after all processes have
+        exited, but can be lost in a crash.
     keep : int, optional
-        Maximum number of published files. If there are more files, the oldest files are deleted. By default, no files
-        are deleted.
+        Maximum number of published files. If this is exceeded, the oldest files are deleted. By default, no files are
+        deleted.
     shared : bool
-        Whether other producers with ``shared=True`` can write to the directory. The directory then ends when the last
-        producer has finished, or when any producer has failed.
+        Whether other producers can also write to the directory using ``shared=True``. The directory will then end when
+        all producers have finished, or any of them has failed.
 
     Attributes
     ----------
@@ -81,24 +82,24 @@ class ManagedProducer:
         Raises
         ------
         StreamError
-            If another producer is running, unless both are shared.
+            When another producer is running, unless both are shared.
         PermissionError
-            If another user owns the directory or has access to it.
+            When another user owns this directory or can access it.
         """
         if self._core is None:
             self._core = DirectoryProducer(self.path, self._fsync, self._keep, self._shared)
         return self
 
     def open(self, name: str, mode: str = "w", **how: Any) -> "ManagedFile":
-        """Open a file for writing. The file is published when it is closed.
+        """Open a file for writing, which will be published when you close it.
 
         Parameters
         ----------
         name : str
-            Name of the file in the directory. It can have up to 200 bytes and must not start with a dot. If a file with
-            this name exists, it is replaced when the new file is published.
+            Name of the file in the directory, which can have up to 200 bytes and must not start with a dot. If a file
+            with this name exists, it is replaced when the new file is published.
         mode : {"w", "wb", "w+", "w+b"}
-            Text or binary mode. With ``+``, you can also read the data that you have written.
+            Text or binary mode. If you use ``+``, you can also read the data that you have written.
         **how
             Other arguments of Python's ``open``, such as ``encoding``.
 
@@ -136,7 +137,7 @@ class ManagedProducer:
         Yields
         ------
         Path
-            Path of an empty file with the same suffix as `name`. The file is published at the end of the context, or
+            Path of an empty file with the same suffix as `name`. This file is published at the end of the context, or
             discarded if an exception occurs.
         """
         writer = self._require_open().begin(name)
@@ -155,7 +156,7 @@ class ManagedProducer:
         path : str or path
             The file.
         name : str, optional
-            Name of the file in the directory. By default, the current name of the file.
+            Name of the file in the directory. By default, the current name of the file is used.
 
         Returns
         -------
@@ -216,14 +217,14 @@ class ManagedProducer:
         Parameters
         ----------
         how : {"finished", "stopped", "failed"}
-            How the producer ends. If it failed, an exception is raised in waiting readers.
+            How the producer ends. If it failed, an exception will be raised in waiting readers.
         reason : str
             Reason for a failure.
 
         Raises
         ------
         OSError
-            If the end cannot be recorded, for example because the disk is full. You can then call the method again.
+            When the end cannot be recorded, for example because your disk is full. You can then call the method again.
         """
         if self._core is not None and not self._core.has_left:
             self._core.end(how, reason)
@@ -288,7 +289,7 @@ class ManagedFile:
         Raises
         ------
         OSError
-            If some data could not be written. In this case, the file is discarded.
+            If some data could not be written. The file is then discarded.
         StreamError
             If the producer of the file has already ended.
         """

@@ -25,9 +25,10 @@ _POLL_SECONDS = 0.2
 class Relay:
     """Relay that receives the frames of a channel on another node, and publishes them on a channel of this node.
 
-    The server sends each frame over the network only once, for any number of consumers on this node. The relay verifies
-    each frame. The published frame is bitwise identical to the original, and has the same sequence number, epoch, step
-    and time. The channel ends in the same way as the remote channel.
+    This allows you to use any number of consumers on this node, although the server only sends each frame over the
+    network once. The frames are verified by the relay. You will receive frames that are bitwise identical to the
+    original, and have the same sequence number, epoch, step and time. The channel ends in the same way as the remote
+    channel.
 
     Parameters
     ----------
@@ -36,30 +37,30 @@ class Relay:
     channel : str
         Name of the channel on the other node.
     name : str or path, optional
-        Name or directory of the channel on this node. By default, the channel has the same name as on the other node.
+        Name or directory of the channel on this node. By default, the name on the other node is used.
     security : Security, optional
-        Token or certificates. They are not needed for a server of the same user at a loopback address, because its
+        Token or certificates. These are not needed for a server of the same user at a loopback address, because its
         token is found automatically.
     start : {"earliest", "latest"} or (str, float)
         First frame, if the channel on this node is empty; see `Consumer`.
     wait : float
         Maximum time to wait for the server and its channel when the relay is started, in s.
     patience : float
-        If the server does not send any message for this time, in s, consumers are told that the producer was lost.
-        Nevertheless, the relay continues to wait for the server.
+        Time in s after which consumers are told that the producer was lost, if the server has not sent any message. The
+        relay itself will continue to wait for the server.
     n_slots : int, optional
-        Number of slots of the local ring. By default, it is between 4 and 64, such that the ring has a size of about 16
-        MiB.
+        Number of slots of the local ring. By default, this is between 4 and 64, such that the ring has a size of about
+        16 MiB.
     staging : Staging, optional
         Staging on this node, for late consumers.
     memory : str or int
         Maximum size of the local ring, in bytes or as a str such as ``"1G"``.
     n_consumers : int
-        Number of local consumers to wait for before the relay requests the first frame. Until
-        then, a remote producer that waits for consumers does not publish.
+        Number of local consumers to wait for before the relay requests the first frame. Until then, a remote producer
+        that waits for consumers will not publish.
     groups : sequence of str or Group
-        Consumer groups of this node that exist before the first frame. With staging, their members receive all frames,
-        whenever they join. Without staging, they miss the frames that leave the ring before they join.
+        Consumer groups of this node that exist before the first frame. If you use staging, their members will receive
+        all frames, whenever they join. Otherwise, they miss the frames that leave the ring before they join.
     report : callable, optional
         Function that is called with a line of text when the server connects, disconnects or sends an invalid message.
 
@@ -128,21 +129,21 @@ class Relay:
         Returns
         -------
         str or None
-            How the channel has ended: ``finished``, ``stopped`` or ``failed``. None if the relay was stopped. In this
-            case, local consumers are told that the producer was lost.
+            How the channel has ended: ``finished``, ``stopped`` or ``failed``. If the relay was stopped, this is None,
+            and local consumers are told that the producer was lost.
 
         Raises
         ------
         StreamTimeoutError
-            If the server does not answer when the relay is started, or if it refuses the connection.
+            When the server does not answer when the relay is started, or refuses the connection.
         FileNotFoundError
-            If the server does not have this channel.
+            When the server does not have this channel.
         StreamError
-            If the local channel already has a relay or a producer, or if the server cannot read its channel.
+            When the local channel already has a relay or a producer, or the server cannot read its channel.
         MismatchError
-            If the local channel contains frames from another channel, or if it would be too large.
+            When the local channel contains frames from another channel, or would be too large.
         FormatError
-            If a frame is still invalid after several retries.
+            When a frame is still invalid after several retries.
         """
         try:
             with connect_to(self.endpoint, self._security, self._wait) as opened:

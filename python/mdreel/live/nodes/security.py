@@ -54,12 +54,12 @@ class Security:
         Raises
         ------
         MismatchError
-            If the certificates are incomplete, if there are certificates without a ``tls/`` address, or if there is a
-            ``tls/`` address without certificates.
+            When your certificates are incomplete, or you use certificates without a ``tls/`` address, or a ``tls/``
+            address without certificates.
         FileNotFoundError
-            If a file does not exist.
+            When a file does not exist.
         PermissionError
-            If other users can read a secret.
+            When other users can read a secret.
         """
         of_tls = [path for path in (self.certificate, self.key, self.authority) if path is not None]
         if len(of_tls) not in (0, 3):
@@ -81,7 +81,7 @@ class Security:
         Raises
         ------
         MismatchError
-            If the token is too short, or if it is not a single line of printable ASCII characters.
+            If your token is too short, or is not a single line of printable ASCII characters.
         """
         if self.token_file is None:
             return None

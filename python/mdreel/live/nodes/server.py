@@ -70,34 +70,34 @@ class RelayStatus:
 
 
 class Server:
-    """Server that sends the channels of this node to relays on other nodes. Each frame is sent to a node only once.
+    """Server that sends the channels of this node to relays on other nodes. Frames are sent to a node only once.
 
     Parameters
     ----------
     channels : str or path, or several
-        Names or directories of the channels. They do not have to exist yet.
+        Names or directories of the channels, which do not have to exist yet.
     listen : str
-        Address at which to listen, such as ``tcp/10.0.0.1:7447``, or ``tls/10.0.0.1:7447`` with certificates.
+        Address at which to listen, such as ``tcp/10.0.0.1:7447``, or ``tls/10.0.0.1:7447`` if you use certificates.
     security : Security, optional
-        Token or certificates. They are required unless the server listens at a loopback address. In this case, only
-        this user is allowed to connect by default, because the server creates a private token, which the user's relays
-        on this machine find automatically.
+        Token or certificates. These are required unless the server listens at a loopback address. Only this user can
+        then connect by default, because the server creates a private token, which the user's relays on this machine
+        find automatically.
     all_interfaces : bool
         Whether the server is allowed to listen on all interfaces.
     without_authentication : bool
         Whether anyone who can reach the address is allowed to read the channels. At a loopback address, this means
         every user of this machine.
     patience : float
-        Time after which frames are released if a relay is disconnected, in s. Until then, the producer has to wait if
-        the ring is full. If the channel has staging, the server does not wait for this time, because the relay can read
-        the frames from there later.
+        Time after which frames are released when a relay is disconnected, in s. Until then, the producer will have to
+        wait as soon as the ring is full. This is not necessary if you use staging, because the relay can read the
+        frames from there later.
     report : callable, optional
         Function that is called with a line of text when a relay connects, disconnects or sends an invalid message.
 
     Raises
     ------
     MismatchError
-        If an argument is invalid, or if anyone could connect.
+        If an argument is invalid, or anyone could connect.
 
     Examples
     --------
@@ -172,7 +172,7 @@ class Server:
         return self
 
     def close(self) -> None:
-        """Close the server. Relays then wait until the server is restarted."""
+        """Close the server. Relays will then wait until the server is restarted."""
         thread, self._thread = self._thread, None
         if thread is None:
             return
@@ -192,7 +192,7 @@ class Server:
         Raises
         ------
         StreamError
-            If the thread that answers relays has died. Messages from relays cannot cause this.
+            If the thread that answers relays has died. This cannot be caused by messages from relays.
         """
         if self._error is not None:
             message = f"the server has died and answers no relays: {type(self._error).__name__}: {self._error}"

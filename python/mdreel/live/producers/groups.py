@@ -17,7 +17,7 @@ class Group:
     name : str
         Name of the group, which consists of up to 64 letters, digits, ``-`` and ``_``.
     share : bool
-        Whether each frame is delivered to only one member of the group instead of to all members.
+        Whether the members of the group should share the frames, instead of each receiving all of them.
 
     Examples
     --------
@@ -35,7 +35,7 @@ class Group:
         Raises
         ------
         MismatchError
-            If the name is invalid, or if the group already exists with a different value of `share`.
+            When the name is invalid, or the group already exists with a different value of `share`.
         """
         channel_declare_group(channel, self.name, self.share)
 
@@ -46,7 +46,7 @@ def parse_groups(groups: Sequence[str | Group]) -> tuple[Group, ...]:
     Raises
     ------
     MismatchError
-        If a name occurs twice, or if `groups` is a single string.
+        If a name occurs twice, or `groups` is a single string.
     """
     if isinstance(groups, str):
         raise MismatchError(f"groups must be a sequence of names, such as [{groups!r}], not {groups!r}")

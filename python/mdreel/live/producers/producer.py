@@ -36,15 +36,15 @@ _SLOTS = (4, 64)
 class Producer:
     """Producer that publishes the frames of a simulation on a channel, for analyses on the same node.
 
-    As a context manager, the producer opens the channel, and ends it when the context exits. The final state is
-    *finished*, *failed* with the message of an exception, or *stopped* on Ctrl-C and SIGTERM, which batch systems send
-    at the time limit. Consumers then stop waiting for frames. If a producer dies, it is reported as lost. In the main
-    thread, SIGTERM raises `SystemExit` within the ``with`` block, unless the program has its own handler for SIGTERM.
+    You should use the producer as a context manager, which opens the channel and ends it when the context exits. The
+    final state is *finished*, *failed* with the message of an exception, or *stopped* on Ctrl-C and SIGTERM, which
+    batch systems send at the time limit. Consumers then stop waiting for frames. A producer that dies is reported as
+    lost. In the main thread, SIGTERM raises `SystemExit` in the ``with`` block, unless your program handles it.
 
     Parameters
     ----------
     channel : str or path
-        Name or directory of the channel; see `mdreel.live.channel`. The channel is created if it does not exist.
+        Name or directory of the channel; see `mdreel.live.channel`. The channel will be created if it does not exist.
     n_atoms : int
         Number of atoms.
     velocities, forces : bool
@@ -52,34 +52,33 @@ class Producer:
     energies : sequence of str
         Names of the energies that frames can contain.
     dtype : {"float32", "float64", "xtc", "type and float64"}
-        Data type of positions, velocities and forces. With ``"xtc"``, positions are rounded and compressed to a third
-        of their size as in an XTC file, and velocities and forces are float32. With ``"type and float64"``, an int32
-        type is stored before each position (28 bytes per atom), and velocities and forces are float64.
+        Data type of positions, velocities and forces. ``"xtc"`` rounds and compresses positions to a third of their
+        size as in an XTC file, and uses float32 for velocities and forces. ``"type and float64"`` stores an int32 type
+        before each position (28 bytes per atom), and uses float64 for velocities and forces.
     precision : float
         Precision of XTC-compressed positions, in integers per nm.
     n_slots : int, optional
-        Number of slots in the ring. By default, it is between 4 and 64, such that the ring has a size of about 16 MiB.
+        Number of slots in the ring. By default, it is between 4 and 64, such that the ring is about 16 MiB large.
     full : {"block", "drop-oldest", "spill"}
-        Behaviour if the ring is full. With ``"block"``, the producer waits for the slowest consumer. With
-        ``"drop-oldest"``, it never waits, but overwrites the oldest frame that is not held by a consumer. Such frames
-        are counted and reported to consumers. With ``"spill"``, it writes the frame only to `staging`, where consumers
-        read it.
+        How to proceed when the ring is full. ``"block"`` waits for the slowest consumer. ``"drop-oldest"`` never waits,
+        but overwrites the oldest frame that is not held by a consumer. Such frames are counted and reported to
+        consumers. ``"spill"`` only writes the frame to `staging`, where consumers can read it.
     timeout : float, optional
         Maximum time to wait for a free slot, in s. By default, there is no limit.
     warn_after : float
         Waiting time, in s, after which the producer issues one `SlowConsumerWarning` for each slow process.
     groups : sequence of str or Group
-        Consumer groups that are created before the first frame. With staging, their members receive all frames,
-        whenever they join. Without staging, they miss the frames that leave the ring before they join. Use a `Group` if
-        its members should share the frames.
+        Consumer groups that are created before the first frame. If you use staging, their members will receive all
+        frames. Otherwise, they miss those that leave the ring too early. Use a `Group` to share frames in a group.
     staging : Staging, optional
-        Files to which frames are written before they are published. Without staging, frames survive the end of a
+        Files that frames are written to before they are published. Without staging, frames survive the end of a
         process, but not the shutdown of the machine.
     archive : path or Archive, optional
-        File to which a separate process writes the frames, in XTC, H5MD or another format; see `mdreel.live.archive`.
+        File that a separate process writes the frames to, in XTC, H5MD or another format; see `mdreel.live.archive`.
     resume_step : int, optional
-        First step to be published. It is required if the previous producer died without ending the channel. Consumers
-        then continue without repeated steps. By default, a new run starts, and consumers ignore earlier frames.
+        First step to be published, which is needed when the previous producer died without ending the channel.
+        Consumers then continue without repeated steps. By default, a new run starts, and consumers ignore earlier
+        frames.
     time_step : float
         Time between two steps, in ps.
     stride : int
@@ -101,9 +100,9 @@ class Producer:
 
     Notes
     -----
-    When a frame is published, its arrays are copied once, and there is no system call unless a consumer is sleeping.
-    Contiguous float32 arrays are copied directly, whereas other arrays are converted first. If the process forks a
-    child without ``exec``, the child keeps the channel of its parent; see the page on channels.
+    When you publish a frame, its arrays are copied once, and no system call is needed unless a consumer is sleeping.
+    Contiguous float32 arrays can be copied directly. Other arrays have to be converted first. If your process forks a
+    child without ``exec``, the child keeps the channel; see the page on channels.
 
     Examples
     --------
@@ -190,20 +189,20 @@ class Producer:
         Raises
         ------
         StreamError
-            If the channel has a running producer.
+            When the channel has a running producer.
         MismatchError
-            If the existing channel has different sections or a different size, or if its producer has died and
-            `resume_step` is not set. Also raised if one of `groups` already exists with a different value of `share`.
+            When the existing channel has different sections or a different size, or its producer has died and you did
+            not set `resume_step`. When one of `groups` already exists with a different value of `share`.
         PermissionError
-            If another user owns the directory or has access to it.
+            When another user owns this directory or can access it.
         OSError
-            If the channel cannot be created, for example because there is not enough memory.
+            When the channel cannot be created, for example because there is not enough memory.
 
         Warns
         -----
         MdreelWarning
-            If the archive cannot be started, for example because its file exists. The simulation then runs without an
-            archive.
+            When the archive cannot be started, for example because its file exists. The simulation will then run
+            without an archive.
         """
         if self._core is None:
             make_folder_for(self.path)
@@ -230,7 +229,7 @@ class Producer:
         Parameters
         ----------
         n_consumers : int
-            Number of consumers, at most 1,024, without those of the policy "latest". The archive is one of them.
+            Number of consumers, at most 1,024, including the archive but not those of the policy "latest".
         timeout : float, optional
             Maximum time to wait, in s. By default, there is no limit.
 
@@ -264,14 +263,14 @@ class Producer:
         ----------
         positions : array_like, shape (n_atoms, 3), float
             Positions, in Å. If the data type of the channel is "type and float64", you can also pass a structured array
-            of shape (n_atoms,). Its fields ``type`` (int32) and ``position`` (3 float64) are copied directly.
+            of shape (n_atoms,). Its fields ``type`` (int32) and ``position`` (3 float64) will be copied directly.
         step : int
             Step of the simulation, which must be an integer greater than the step of the previous frame.
         time : float
             Time, in ps.
         box : array_like, shape (3, 3) or (6,), float, optional
             Row vectors of the cell in Å, or its three lengths in Å and three angles in degrees, as in MDAnalysis's
-            ``dimensions``. None if there is no cell.
+            ``dimensions``. Use None if there is no cell.
         velocities : array_like, shape (n_atoms, 3), float, optional
             Velocities, in Å/ps.
         forces : array_like, shape (n_atoms, 3), float, optional
@@ -279,7 +278,7 @@ class Producer:
         energies : mapping of str to float, or array_like, shape (n_energies,), float, optional
             Energies in kJ/mol, by name or in the order of the manifest.
         types : array_like, shape (n_atoms,), int, optional
-            Type of each atom, if the channel has types. By default, all types are 0.
+            Types of the atoms, if the channel has types. By default, all types are 0.
         timeout : float, optional
             Maximum time to wait for a free slot, in s. By default, this is the timeout of the producer.
 
@@ -291,12 +290,13 @@ class Producer:
         Raises
         ------
         MismatchError
-            If an array has the wrong shape or type, if the channel was opened without this quantity, or if the step is
-            not an integer greater than the previous step.
+            When your array has the wrong shape or type, the channel was opened without this quantity, or the step is
+            not greater than the previous step.
         StreamTimeoutError
-            If no slot became free in time. No sequence number was assigned to the frame, so you can publish it again.
+            When no slot became free in time. You can publish the frame again, since no sequence number was assigned to
+            it.
         OSError
-            If the frame cannot be staged, for example because the disk is full. In this case, it was not published.
+            When the frame cannot be staged, for example because your disk is full. It was then not published.
         """
         step = parse_step(self.path, step)
         cell = None if box is None else self._encoder.cell(box, step)
@@ -314,12 +314,12 @@ class Producer:
         return Published(*self._patience.publish(self._require_open(), frame, wait))
 
     def requests(self) -> list[Request]:
-        """Return new requests to the simulation. Call this method between two frames.
+        """Return new requests to the simulation. You should call this method between two frames.
 
         Returns
         -------
         list of Request
-            Requests, oldest first. Answer or refuse each of them.
+            Requests, oldest first. You should answer or refuse each of them.
         """
         if self._requests is None:
             self._requests = Requests(self.path, self._require_open().epoch)
@@ -331,7 +331,7 @@ class Producer:
         Parameters
         ----------
         how : {"finished", "stopped", "failed"}
-            How the simulation ended. If it failed, an exception is raised in consumers.
+            How the simulation ended. If it failed, an exception will be raised in consumers.
         reason : str
             Reason for a failure. It is truncated to 256 bytes.
         """

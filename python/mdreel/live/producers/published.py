@@ -11,9 +11,9 @@ class Published(NamedTuple):
     sequence : int
         Sequence number of the frame.
     level : {"ring", "file", "fsync", "dropped"}
-        Durability of the frame, which survives the end of a process (``ring``), the end of all processes (``file``), or
-        a crash of the machine (``fsync``). With ``full="drop-oldest"``, a frame is ``dropped`` if consumers hold all
-        slots of the ring and there is no staging.
+        Durability of the frame, which can survive the end of a process (``ring``), the end of all processes (``file``),
+        or a crash of the machine (``fsync``). If you use ``full="drop-oldest"`` without staging, a frame can also be
+        ``dropped`` while consumers hold all slots of the ring.
 
     Examples
     --------

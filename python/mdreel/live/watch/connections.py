@@ -66,9 +66,9 @@ class _Waiting:
 class HttpServer(ThreadingHTTPServer):
     """HTTP server that answers each request in a separate thread. Each connection is used for a single request.
 
-    Connections wait in a lobby until the head of a request has been received. If there are too many connections, the
-    oldest connection is dropped, so that silent connections do not block others. The number of concurrent responses is
-    limited separately.
+    Connections wait in a lobby until the head of a request has been received. If this lobby is full, the oldest
+    connection is dropped, so that silent connections cannot block others. The number of concurrent responses is limited
+    separately.
 
     Parameters
     ----------

@@ -47,20 +47,21 @@ class Dask(SingleProcess):
     Parameters
     ----------
     n_workers : int, optional
-        Number of worker processes in a cluster on this machine. Each process has one thread. By default, there is one
-        process per processor. If you pass a client, `n_workers` must be the number of threads in its cluster, which is
+        Number of worker processes in a cluster on this machine, where each process has one thread. By default, we start
+        one process per processor. If you pass a client, this should be the number of threads in its cluster, which is
         also the default.
     schedule : {"demand", "static"}
-        How blocks are assigned: each block to the next free worker, or one share of all blocks to each worker.
+        How to assign blocks. You can give each block to the next free worker, or one share of all blocks to each
+        worker.
     client : distributed.Client or str, optional
         A client, or the address of a scheduler. By default, each run starts its own cluster and shuts it down at the
         end.
 
     Notes
     -----
-    Each worker receives the job and the frame index once, and opens the files that it reads. These files must have the
-    same paths on all hosts. Threads receive their next task shortly before they complete the current task. If a worker
-    is lost, its blocks are computed again by another worker.
+    Workers receive the job and the frame index once, and open the files that they read. You need to make these files
+    available under the same paths on all hosts. Threads will receive their next task shortly before they complete the
+    current task. When a worker is lost, another worker will compute its blocks again.
 
     Examples
     --------

@@ -47,9 +47,10 @@ class Processes(SingleProcess):
     Parameters
     ----------
     n_workers : int, optional
-        Number of processes. By default, one per processor that is available to this process.
+        Number of processes. By default, there is one per processor that is available to this process.
     schedule : {"demand", "static"}
-        How blocks are assigned: each block to the next free process, or one share of all blocks to each process.
+        How to assign blocks. You can give each block to the next free process, or one share of all blocks to each
+        process.
 
     Attributes
     ----------
@@ -58,10 +59,10 @@ class Processes(SingleProcess):
 
     Notes
     -----
-    Each run starts its own processes. They do not import the caller's script. Therefore, you do not need ``if __name__
-    == "__main__"`` in your script. Each process has a single thread, receives the job and the frame index, and opens
-    the files that it reads. The topology is not sent to the processes. If a process is lost, its blocks are computed
-    again by another process. The processes exit when the calling process ends, even if it is killed.
+    Each run starts its own processes. As these do not import your script, you do not need ``if __name__ == "__main__"``
+    in it. A process has a single thread, receives the job and the frame index, and opens the files that it reads. The
+    topology does not need to be sent to the processes. When a process is lost, another process will compute its blocks
+    again. The processes will exit when the calling process ends, even if it is killed.
 
     Examples
     --------

@@ -18,9 +18,10 @@ class Threads(SingleProcess):
     Parameters
     ----------
     n_workers : int, optional
-        Number of threads. By default, one per processor that is available to this process.
+        Number of threads. By default, there is one per processor that is available to this process.
     schedule : {"demand", "static"}
-        How blocks are assigned: each block to the next free thread, or one share of all blocks to each thread.
+        How to assign blocks. You can give each block to the next free thread, or one share of all blocks to each
+        thread.
 
     Attributes
     ----------

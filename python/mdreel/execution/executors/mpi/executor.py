@@ -70,11 +70,11 @@ class Mpi:
     Parameters
     ----------
     n_workers : int, optional
-        Number of ranks. If it is given, it must be equal to the size of the communicator.
+        Number of ranks. If you set it, it must be equal to the size of the communicator.
     schedule : {"demand", "static"}
-        How blocks are assigned: each block to the next free rank, or one share of all blocks to each rank.
+        How to assign blocks. You can give each block to the next free rank, or one share of all blocks to each rank.
     communication : {"gather", "window", "global-arrays"}
-        How results are transferred to rank 0. ``"gather"`` uses Gatherv at the end. ``"window"`` uses one-sided
+        How to transfer results to rank 0. ``"gather"`` uses Gatherv at the end. ``"window"`` uses one-sided
         communication to put results into an array on rank 0. ``"global-arrays"`` uses a global array that is
         distributed over all ranks, and requires an interpreter with Global Arrays. The default is ``"window"`` on a
         single node if the frame index is known, and ``"gather"`` otherwise.
@@ -84,16 +84,17 @@ class Mpi:
     Raises
     ------
     UnsupportedError
-        If this process was not started by an MPI launcher, or if mpi4py is not installed.
+        If you did not start this process using an MPI launcher, or mpi4py is not installed.
     WorkerError
-        If the launcher and the MPI library belong to different MPI implementations.
+        If your launcher and your MPI library belong to different MPI implementations.
 
     Notes
     -----
-    All ranks must call ``run`` of an analysis, and all of them receive the results. If a trajectory consists of several
-    files, each rank opens a part of the files. Only rank 0 plans the run, and sends the job and the frame index to the
-    other ranks. Use `share` for other work that a single rank should do for all ranks, such as reading the topology.
-    The next block is determined by a counter in the memory of rank 0. Each rank uses a single thread.
+    You need to call ``run`` of an analysis on all ranks, which will then all receive the results. When your trajectory
+    consists of several files, these are divided among the ranks. Only rank 0 plans the run, and sends the job and the
+    frame index to the other ranks. For other work that should be done by one rank for all ranks (such as reading the
+    topology), you can use `share`. The next block is determined by a counter in the memory of rank 0. Each rank uses a
+    single thread.
 
     Examples
     --------
@@ -328,9 +329,9 @@ def world() -> Any:
     Raises
     ------
     UnsupportedError
-        If this process was not started by an MPI launcher, or if mpi4py is not installed.
+        If you did not start this process using an MPI launcher, or mpi4py is not installed.
     WorkerError
-        If the launcher and the MPI library belong to different MPI implementations.
+        If your launcher and your MPI library belong to different MPI implementations.
     """
     expected = launched()
     if expected is None:

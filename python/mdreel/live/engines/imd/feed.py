@@ -35,31 +35,32 @@ class Engine:
     n_atoms : int, optional
         Number of atoms that the engine has to send.
     n_frames : int, optional
-        Number of frames that the engine has to send. The channel ends as *finished* after these frames, and as *failed*
-        if the connection ends after a different number of frames. If `n_frames` is not given, the channel ends as
-        *finished* if the engine sends a disconnect message. If the engine only closes the connection, the channel ends
-        as *stopped*, because this looks the same as a crash between two frames.
+        Number of frames that the engine has to send. The channel will end as *finished* after these frames, and as
+        *failed* when the connection ends after a different number of frames. If you do not set `n_frames`, the channel
+        ends as *finished* when the engine sends a disconnect message. When the engine only closes the connection, the
+        channel will end as *stopped*, since this cannot be distinguished from a crash between two frames.
     rate : int, optional
         Number of steps between two frames that the hub requests from the engine.
     time_step : float, optional
-        Time between two steps, in ps. It is used to compute the times of frames if the engine does not send them, as in
-        version 2.
+        Time between two steps, in ps. This is used to compute the times of frames if the engine does not send them, as
+        in version 2.
     stride : int, optional
-        Number of steps between two published frames. Frames between them are not published. If the engine does not send
-        steps, as in version 2 without energies, this is the number of steps between two frames of the engine. Steps are
-        then computed from it.
+        Number of steps from one published frame to the next. Any frames in between are not published. When the engine
+        does not send steps, as in version 2 without energies, you should use the number of steps between its frames,
+        from which steps will be computed.
     dialect : {"imd", "gromacs", "kcal", "metal", "real"}
-        Units and step numbers of the engine. ``"imd"`` stands for IMD version 3 (ps, Å and kJ/mol), ``"gromacs"`` for
-        GROMACS with version 2, and ``"kcal"`` for version 2 with energies in kcal/mol. ``"metal"`` and ``"real"`` stand
-        for LAMMPS with these units.
+        Units and step numbers of the engine. Use ``"imd"`` for IMD version 3 (ps, Å and kJ/mol), ``"gromacs"`` for
+        GROMACS with version 2, and ``"kcal"`` for version 2 with energies in kcal/mol. For LAMMPS, use ``"metal"`` or
+        ``"real"``, depending on its units.
     token_file : path, optional
         File that contains the token to send to the engine, if the engine is another hub.
     n_consumers : int
-        Number of consumers to wait for before the first frame is published. The engine waits until they have joined.
+        Number of consumers to wait for before the first frame is published. The engine will wait until they have
+        joined.
     n_slots, full, groups, staging
         See `Producer`.
     memory : str or int
-        Maximum size of the ring, in bytes or as a str such as ``"1G"``. It limits the frame size that the engine can
+        Maximum size of the ring, in bytes or as a str such as ``"1G"``. This limits the frame size that the engine can
         announce.
     resumes : bool
         Whether to continue a channel whose hub has died.
@@ -148,9 +149,9 @@ class Feed(threading.Thread):
         Raises
         ------
         MismatchError
-            If the engine does not send times, and `Engine.time_step` is not set.
+            When the engine does not send times, and you did not set `Engine.time_step`.
         MdreelError
-            If the connection fails; see `EngineLink.open`.
+            When the connection fails; see `EngineLink.open`.
         """
         session = self.link.open(self.engine.wait, self._stops).session
         if not session.time and self.engine.time_step is None:

@@ -53,23 +53,23 @@ class ClientStatus:
 class Hub:
     """Server that sends the frames of a channel, or of an engine, to any number of IMD clients.
 
-    An IMD engine accepts only a single client, and this client must not disconnect. If you connect the hub to the
-    engine, the hub is this client. Its own clients can join late, be slow, pause, send invalid messages or crash
+    An IMD engine only accepts a single client, and this client must not disconnect. If you connect a hub to the engine,
+    the hub will be this client. Your own clients can then join late, be slow, pause, send invalid messages or crash
     without affecting the engine or each other.
 
     Parameters
     ----------
     channel : str or path
-        The channel; see `mdreel.live.channel`. If you specify an engine, the hub creates the channel. Otherwise, the
-        channel must exist.
+        The channel; see `mdreel.live.channel`. If you specify an engine, the channel is created by the hub. Otherwise,
+        it must exist.
     listen : str
-        Address at which the hub listens. If the port is 0, a free port is chosen.
+        Address at which the hub listens. You can set the port to 0 to choose a free port.
     engine : Engine or str, optional
         The engine, or its address.
     version : {3, 2}
         IMD version for the clients. In the IMD protocol, the version is chosen by the server.
     start : {"earliest", "latest"} or (str, float)
-        First frame that is sent to a client. This is the oldest frame that is still available in staging or in the
+        First frame that is sent to a client. This can be the oldest frame that is still available in staging or in the
         ring, the next frame to be published, or a later position; see `Consumer`.
     wait : float
         Maximum time to wait for the channel if there is no engine, in s.
@@ -79,15 +79,15 @@ class Hub:
         Hosts, or networks such as ``10.0.0.0/24``, from which all users are allowed to connect. By default, only this
         user can connect, and only from this machine.
     token_file : path, optional
-        File that contains the token that clients have to send. Only other hubs support tokens.
+        File that contains the token that clients have to send. Note that tokens are only supported by other hubs.
     all_interfaces : bool
         Whether the hub is allowed to listen on all interfaces.
     forwards : sequence of {"pause", "kill"}
-        Client messages to forward to the engine. If ``"pause"`` is forwarded, the engine is paused as long as any
+        Client messages to forward to the engine. If you forward ``"pause"``, the engine will be paused as long as any
         client is paused.
     memory : str or int
         Maximum size of the frames that are buffered for each slow or paused client, in bytes or as a str such as
-        ``"64M"``. If it is exceeded, the oldest frames are dropped.
+        ``"64M"``. If this is exceeded, the oldest frames are dropped.
     patience : float
         Maximum time to send the remaining frames after the channel has ended, in s.
     linger : float
@@ -103,9 +103,9 @@ class Hub:
     Raises
     ------
     MismatchError
-        If an argument is invalid, or if anyone could connect.
+        When an argument is invalid, or anyone could connect.
     FileNotFoundError, PermissionError
-        If the token file does not exist, or if other users can read it.
+        When the token file does not exist, or can be read by other users.
 
     Examples
     --------
@@ -166,16 +166,16 @@ class Hub:
         self._gone: list[ClientStatus] = []
 
     def open(self) -> Self:
-        """Start to listen, and connect to the engine. Clients are served as soon as the channel exists.
+        """Start to listen, and connect to the engine. Clients will be served as soon as the channel exists.
 
         Raises
         ------
         OSError
-            If the hub cannot listen at the address.
+            When the hub cannot listen at the address.
         FileNotFoundError
-            If the channel does not exist and no engine is given.
+            When the channel does not exist and no engine is given.
         MdreelError
-            If the engine does not answer or sends an invalid message.
+            When the engine does not answer or sends an invalid message.
         """
         if self._socket is not None:
             return self
