@@ -285,10 +285,10 @@ class ResidueContacts(ContactMaps):
     def _sort_series(self, ranks: NDArray[np.uint32]) -> None:
         """Replace the rows of the pairs in the contacts with the new rows, in ascending order within each frame."""
         found = self.results
-        found.contacts = ranks[found.contacts]
         for start, end in zip(found.offsets[:-1], found.offsets[1:], strict=True):
-            order = start + np.argsort(found.contacts[start:end])
-            found.contacts[start:end], found.distances[start:end] = found.contacts[order], found.distances[order]
+            rows, distances = ranks[found.contacts[start:end]], found.distances[start:end]
+            order = np.argsort(rows)
+            found.contacts[start:end], distances[:] = rows[order], distances[order]
 
     def _describe(self) -> str:
         residues = f"{len(self.residues):,} residues"
