@@ -88,9 +88,10 @@ class ResidueContacts(ContactMaps):
         First frame in which a pair is in contact.
     results.counts : ndarray, shape (n_frames,), int64
         Number of contacts in each frame.
-    results.contacts : ndarray, shape (n_contacts,), uint32
-        Row of each contact in `results.pairs`, one frame after the other, in ascending order within a frame. Available
-        only with ``series=True``.
+    results.contacts : ndarray, shape (n_contacts,), uint16 or uint32
+        Row of each contact in `results.pairs`, one frame after the other, in ascending order within a frame. The type
+        is uint16 for up to 65,536 rows in `results.pairs`, and uint32 for more. Convert the rows to int64 before you
+        compute with them, because NumPy does not report overflows. Available only with ``series=True``.
     results.distances : ndarray, shape (n_contacts,), float32
         Distance of each contact in Å. Available only with ``series=True``.
     results.offsets : ndarray, shape (n_frames + 1,), int64
@@ -132,7 +133,8 @@ class ResidueContacts(ContactMaps):
     for distances below beta / 88.7 (2.3 Å for the default).
 
     The results need about 80 bytes of memory per pair that was ever in contact, and 24 bytes per frame. With
-    ``series=True``, they need another 8 bytes per contact in each frame (twice as much while blocks are merged).
+    ``series=True``, they need another 6 bytes per contact in each frame, or 8 bytes if more than 65,536 pairs were
+    ever in contact. With worker processes, the run needs up to three times as much while results are merged.
     Results are bitwise identical for every executor and any number of workers and blocks.
 
     Examples
