@@ -1,7 +1,5 @@
 """Tests of the rows of pairs in the contacts of each frame, which have as few bytes as the number of pairs allows."""
 
-from pathlib import Path
-
 import MDAnalysis
 import numpy as np
 import pytest
@@ -43,7 +41,9 @@ def frames() -> NDArray[np.float32]:
     return positions()
 
 
-def contacts(frames: NDArray[np.float32], n_pairs: int, n_parts: int = 1, backend: str = "serial") -> mdreel.ResidueContacts:
+def contacts(
+    frames: NDArray[np.float32], n_pairs: int, n_parts: int = 1, backend: str = "serial"
+) -> mdreel.ResidueContacts:
     source = Source.memory(frames, np.arange(len(frames), dtype=float))
     run = mdreel.ResidueContacts(single_atoms(), pairs=EVERY[:n_pairs], scheme="closest", trajectory=source)
     return run.run(n_parts=n_parts, backend=backend, n_workers=None if backend == "serial" else 2)
@@ -80,11 +80,18 @@ def test_rows_depend_on_the_pairs_found_and_not_on_those_asked_for(frames: NDArr
 
 
 @pytest.mark.parametrize("n_pairs", [65_536, 65_537])
-def test_saved_rows_keep_their_type(frames: NDArray[np.float32], n_pairs: int, tmp_path: Path) -> None:
+def test_tables_and_stays_are_those_of_the_rows(frames: NDArray[np.float32], n_pairs: int) -> None:
     run = contacts(frames, n_pairs)
-    with np.load(run.save(tmp_path / "contacts.npz")) as saved:
-        assert saved["contacts"].dtype == run.results.contacts.dtype
-        np.testing.assert_array_equal(saved["contacts"], run.results.contacts)
+    found = run.results
+    expected = EVERY[found.contacts.astype(int)]
+    columns = {column.name: column.values for column in run.contact_columns()}
+    for side, name in enumerate(("first_resid", "second_resid")):
+        np.testing.assert_array_equal(columns[name], expected[:, side] + 1)
+    last, _ = run.contacts_in(-1)
+    np.testing.assert_array_equal(last, EVERY[:n_pairs])
+    stays = run.stays()
+    np.testing.assert_array_equal(np.bincount(stays[:, 0]), found.events)
+    np.testing.assert_array_equal(np.bincount(stays[:, 0], stays[:, 2]), np.bincount(found.contacts))
 
 
 def test_rows_of_chains_out_of_order_have_two_bytes_as_well() -> None:

@@ -134,7 +134,7 @@ class ResidueContacts(ContactMaps):
 
     The results need about 80 bytes of memory per pair that was ever in contact, and 24 bytes per frame. With
     ``series=True``, they need another 6 bytes per contact in each frame, or 8 bytes if more than 65,536 pairs were
-    ever in contact. With worker processes, the run needs up to three times as much while results are merged.
+    ever in contact. On systems that cannot extend memory in place (Linux can), merging blocks needs twice as much.
     Results are bitwise identical for every executor and any number of workers and blocks.
 
     Examples
