@@ -108,6 +108,7 @@ __all__ = [
     "selected_vectors",
     "site_distribution",
     "span_kinds",
+    "spanning_forest",
     "split",
     "superposed",
     "superposed_fluctuation",

@@ -10,6 +10,9 @@ class Transformation:
     @property
     def needs_order(self) -> bool: ...
 
+def spanning_forest(
+    n_atoms: int, bonds: NDArray[np.uint32], roots: NDArray[np.uint32]
+) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint64]]: ...
 def superposed(
     atoms: NDArray[np.uint32], reference: NDArray[np.float64], weights: NDArray[np.float64] | None
 ) -> Transformation: ...

@@ -3,6 +3,7 @@
 mod center;
 mod compounds;
 mod no_jump;
+mod spanning_forest;
 mod superposed;
 mod transformed;
 mod whole;
@@ -11,6 +12,7 @@ mod wrap;
 pub use center::{Center, Target};
 pub use compounds::Compounds;
 pub use no_jump::{NoJump, Path, Scheme};
+pub use spanning_forest::SpanningForest;
 pub use superposed::Superposed;
 pub use transformed::Transformed;
 pub use whole::Whole;

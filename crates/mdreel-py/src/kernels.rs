@@ -33,7 +33,10 @@ pub(crate) fn points(positions: &PyReadonlyArray2<'_, f64>) -> PyResult<Vec<[f64
 }
 
 /// The rows of an array, of `N` numbers each; if they are not, `expected` says so.
-fn rows<T: Element + Copy, const N: usize>(array: &PyReadonlyArray2<'_, T>, expected: &str) -> PyResult<Vec<[T; N]>> {
+pub(crate) fn rows<T: Element + Copy, const N: usize>(
+    array: &PyReadonlyArray2<'_, T>,
+    expected: &str,
+) -> PyResult<Vec<[T; N]>> {
     let values = array.as_array();
     if values.ncols() != N {
         let message = format!("{expected}, got {}", values.ncols());

@@ -159,7 +159,7 @@ mod _core {
     #[pymodule_export]
     use crate::span::span_kinds;
     #[pymodule_export]
-    use crate::transform::{Transformation, centered, superposed, whole, without_jumps, wrapped};
+    use crate::transform::{Transformation, centered, spanning_forest, superposed, whole, without_jumps, wrapped};
 
     /// Looks up numpy's functions now: rust-numpy does it when it first makes or borrows an array, running code of Python,
     /// and panics where a Ctrl-C interrupts that.

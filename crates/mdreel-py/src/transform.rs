@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use mdreel_core::source::Source;
 use mdreel_core::transform as core;
-use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
 use crate::error::to_python;
-use crate::kernels::{copied, points};
+use crate::kernels::{copied, points, rows};
 
 /// What is done with the positions of each frame. A pickled one is made again.
 #[pyclass(frozen, module = "mdreel._core")]
@@ -84,6 +84,23 @@ fn compounds(
 ) -> mdreel_core::Result<core::Compounds> {
     let ends = ends.as_array().iter().map(|&end| end as usize).collect();
     core::Compounds::new(atoms.as_array().to_vec(), ends, weights.map(|weights| weights.as_array().to_vec()))
+}
+
+type Forest<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>);
+
+/// The trees of bonds, shape (n_bonds, 2), breadth first from the roots of molecules: the atoms, the end of each molecule, and the
+/// number of the parent of each atom among them.
+#[pyfunction]
+pub(crate) fn spanning_forest<'py>(
+    py: Python<'py>,
+    n_atoms: usize,
+    bonds: PyReadonlyArray2<'py, u32>,
+    roots: PyReadonlyArray1<'py, u32>,
+) -> PyResult<Forest<'py>> {
+    let bonds = rows::<u32, 2>(&bonds, "a bond has 2 atoms")?;
+    let forest = core::SpanningForest::new(n_atoms, &bonds, &roots.as_array().to_vec());
+    let core::SpanningForest { atoms, ends, parents } = forest.map_err(|error| to_python(py, error))?;
+    Ok((atoms.into_pyarray(py), ends.into_pyarray(py), parents.into_pyarray(py)))
 }
 
 /// Compounds made whole: for each atom the number of its parent among them, and whether their centres are moved into the cell.

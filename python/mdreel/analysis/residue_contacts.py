@@ -88,9 +88,10 @@ class ResidueContacts(ContactMaps):
         First frame in which a pair is in contact.
     results.counts : ndarray, shape (n_frames,), int64
         Number of contacts in each frame.
-    results.contacts : ndarray, shape (n_contacts,), uint32
-        Row of each contact in `results.pairs`, one frame after the other, in ascending order within a frame. Only
-        available with ``series=True``.
+    results.contacts : ndarray, shape (n_contacts,), uint16 or uint32
+        Row of each contact in `results.pairs`, one frame after the other, in ascending order within a frame. The type
+        is uint16 for up to 65,536 rows in `results.pairs`, and uint32 for more. Convert the rows to int64 before you
+        compute with them, because NumPy does not report overflows. Only available with ``series=True``.
     results.distances : ndarray, shape (n_contacts,), float32
         Distance of each contact in Å. Only available with ``series=True``.
     results.offsets : ndarray, shape (n_frames + 1,), int64
@@ -131,8 +132,9 @@ class ResidueContacts(ContactMaps):
     However, mdtraj uses float32 and returns 0 for distances below beta / 88.7 (2.3 Å for the default).
 
     You will need about 80 bytes of memory for each pair that has ever been in contact, and 24 bytes per frame. For
-    ``series=True``, another 8 bytes per contact in each frame are needed (twice as much while blocks are merged). The
-    results are bitwise identical for every executor and any number of workers and blocks.
+    ``series=True``, another 6 bytes per contact in each frame are needed, or 8 bytes if more than 65,536 pairs have
+    ever been in contact. On systems that cannot extend memory in place (Linux can), twice as much is needed while
+    blocks are merged. The results are bitwise identical for every executor and any number of workers and blocks.
 
     Examples
     --------
@@ -284,10 +286,10 @@ class ResidueContacts(ContactMaps):
     def _sort_series(self, ranks: NDArray[np.uint32]) -> None:
         """Replace the rows of the pairs in the contacts with the new rows, in ascending order within each frame."""
         found = self.results
-        found.contacts = ranks[found.contacts]
         for start, end in zip(found.offsets[:-1], found.offsets[1:], strict=True):
-            order = start + np.argsort(found.contacts[start:end])
-            found.contacts[start:end], found.distances[start:end] = found.contacts[order], found.distances[order]
+            rows, distances = ranks[found.contacts[start:end]], found.distances[start:end]
+            order = np.argsort(rows)
+            found.contacts[start:end], distances[:] = rows[order], distances[order]
 
     def _describe(self) -> str:
         residues = f"{len(self.residues):,} residues"

@@ -1,6 +1,7 @@
 //! Contacts of residues: the pairs of residues whose nearest atoms are within a distance, in each frame.
 
 mod pieces;
+mod places;
 mod rule;
 mod soft_minimum;
 mod table;
@@ -8,6 +9,7 @@ mod table;
 use std::sync::Arc;
 
 use pieces::{Pieces, Reach};
+pub use places::Places;
 use rule::Rule;
 pub use rule::{Choice, Units};
 use soft_minimum::SoftMinimum;

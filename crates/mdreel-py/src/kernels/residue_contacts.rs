@@ -1,6 +1,6 @@
 //! Contacts of residues, and the tables of them.
 
-use mdreel_core::kernel::residue_contacts::{Choice, ContactTable, PairStatistics, ResidueContacts, Units};
+use mdreel_core::kernel::residue_contacts::{Choice, ContactTable, PairStatistics, Places, ResidueContacts, Units};
 use numpy::ndarray::Array2;
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
@@ -68,7 +68,13 @@ pub(crate) fn arrays<'py>(py: Python<'py>, table: &mut ContactTable) -> PyResult
     let counts = |of: fn(&PairStatistics) -> u64| pairs.iter().map(of).collect::<Vec<u64>>().into_pyarray(py);
     let lengths = |of: fn(&PairStatistics) -> f64| pairs.iter().map(of).collect::<Vec<f64>>().into_pyarray(py);
     let units = Array2::from_shape_fn((pairs.len(), 2), |(pair, side)| pairs[pair].units[side]).into_pyarray(py);
-    let series = series.map(|(places, distances)| (places.into_pyarray(py), distances.into_pyarray(py)));
+    let series = series.map(|(places, distances)| {
+        let places = match places {
+            Places::Short(places) => places.into_pyarray(py).into_any(),
+            Places::Long(places) => places.into_pyarray(py).into_any(),
+        };
+        (places, distances.into_pyarray(py))
+    });
     let statistics = (
         units,
         counts(|pair| pair.n_frames),

@@ -193,6 +193,7 @@ class InteractionFingerprint(FingerprintTables):
         self._keeps_atoms, self._pbc = bool(atom_indices), bool(pbc)
         self._radii = _radii(parameters.get(RADII, {}).get("vdwradii", {})) if RADII in self._names else {}
         self._find_sites()
+        self._parts: dict[tuple[int, str, bool], _Sites] = {}
         self._warn_of_no_sites()
         super().__init__(self._atoms_of_sites(), trajectory, verbose=verbose)
 
@@ -289,13 +290,19 @@ class InteractionFingerprint(FingerprintTables):
         return self._names.index(BRIDGE), settings.waters, bonds if settings.waters[1] > 1 else bonds[:4]
 
     def _part(self, side: int, kind: str, name: str) -> _Sites:
-        """Return the offsets, the atoms, the residues and the radii of the sites of a group."""
+        """Return the offsets, the atoms, the residues and the radii of the sites of a group, computed once."""
+        key = (side, kind, name == RADII)
+        if key not in self._parts:
+            self._parts[key] = self._arrays(*key)
+        return self._parts[key]
+
+    def _arrays(self, side: int, kind: str, has_radii: bool) -> _Sites:
         sites = self._sites[side][kind]
         starts = np.concatenate([[0], np.cumsum([len(site) for site in sites], dtype=np.int64)])
         numbers = np.fromiter((atom for site in sites for atom in site), np.int64)
         atoms = self._indices[numbers]
         residues = self._atomgroup.universe.atoms.resindices[atoms[starts[:-1]]] if len(sites) else atoms
-        radii = [self._radii[element] for element in self._elements[numbers].tolist()] if name == RADII else []
+        radii = [self._radii[element] for element in self._elements[numbers].tolist()] if has_radii else []
         return (
             starts.astype(np.uint32),
             np.searchsorted(self.atoms, atoms).astype(np.uint32),

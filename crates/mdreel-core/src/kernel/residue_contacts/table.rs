@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::places::Places;
 use crate::reduce::{Own, Sum, Value};
 
 /// Statistics of a pair over the frames in which it is in contact. Frames are counted from the first of the table.
@@ -24,7 +25,7 @@ pub struct PairStatistics {
 }
 
 /// The pair and the distance (Å) of each contact, frame after frame.
-pub(super) type Series = (Vec<u32>, Vec<f32>);
+pub(super) type Series = (Places, Vec<f32>);
 
 /// The contacts of frames: one table for each block, which merge in the order of the blocks.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -54,6 +55,7 @@ impl ContactTable {
                 PairStatistics { units, n_frames: 1, n_events: 1, first: frame, last: frame, sum, minimum: distance };
             let place = self.count(one);
             if let Some((places, distances)) = &mut self.series {
+                places.widen_for(self.pairs.len());
                 places.push(place);
                 distances.push(distance as f32);
             }
@@ -98,7 +100,8 @@ impl ContactTable {
         });
         let moved: Vec<u32> = moved.collect();
         if let (Some((places, distances)), Some((of_next, farther))) = (&mut self.series, next.series) {
-            places.extend(of_next.into_iter().map(|place| moved[place as usize]));
+            places.widen_for(self.pairs.len());
+            places.extend_moved(of_next, &moved);
             distances.extend(farther);
         }
     }
@@ -112,7 +115,7 @@ impl ContactTable {
         if let Some((places, _)) = &mut series {
             let mut ranks = vec![0; pairs.len()];
             (0..).zip(&order).for_each(|(rank, &place)| ranks[place as usize] = rank);
-            places.iter_mut().for_each(|place| *place = ranks[*place as usize]);
+            places.move_all(&ranks);
         }
         (order.into_iter().map(|place| pairs[place as usize].clone()).collect(), series)
     }
@@ -136,5 +139,65 @@ impl Value for ContactTable {
 
     fn to_bytes(&self) -> Vec<u8> {
         postcard::to_allocvec(self).expect("numbers can be written")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const N_UNITS: u32 = 400;
+
+    /// Contacts of consecutive pairs of units, with a distance that depends on the pair and the frame.
+    fn contacts(pairs: std::ops::Range<usize>, frame: usize) -> Vec<([u32; 2], f64)> {
+        let every = (0..N_UNITS).flat_map(|i| (i + 1..N_UNITS).map(move |j| [i, j]));
+        let distance = |[i, j]: [u32; 2]| 1.0 + f64::from((7 * i + 13 * j + frame as u32) % 97) / 31.0;
+        every.enumerate().filter(|(k, _)| pairs.contains(k)).map(|(_, pair)| (pair, distance(pair))).collect()
+    }
+
+    fn table(frames: &[Vec<([u32; 2], f64)>]) -> ContactTable {
+        let mut table = ContactTable::new(N_UNITS as usize, true);
+        frames.iter().for_each(|found| table.add(found));
+        table
+    }
+
+    fn merged(tables: impl IntoIterator<Item = ContactTable>, as_bytes: bool) -> ContactTable {
+        let mut whole = ContactTable::new(N_UNITS as usize, true);
+        for next in tables {
+            let here = Own::Here(Box::new(next));
+            whole.merge(if as_bytes { here.clone() } else { here });
+        }
+        whole
+    }
+
+    /// The places of the series by a search for each contact, and their distances.
+    fn expected(frames: &[Vec<([u32; 2], f64)>]) -> (Vec<u32>, Vec<f32>) {
+        let mut pairs: Vec<[u32; 2]> = frames.iter().flatten().map(|(pair, _)| *pair).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let of = |(pair, distance): &([u32; 2], f64)| (pairs.binary_search(pair).unwrap() as u32, *distance as f32);
+        frames.iter().flatten().map(of).unzip()
+    }
+
+    #[test]
+    fn places_have_two_bytes_up_to_65536_pairs_however_blocks_merge() {
+        for n_pairs in [65_535, 65_536, 65_537] {
+            // No frame alone has all pairs, and the last pairs come first in the order of the series.
+            let frames =
+                [contacts(50_000..n_pairs, 0), contacts(0..20_000, 1), Vec::new(), contacts(10_000..60_000, 3)];
+            let whole = table(&frames).take();
+            let (_, Some((places, distances))) = &whole else { panic!("the series is kept") };
+            assert_eq!(matches!(places, Places::Short(_)), n_pairs <= 65_536, "{n_pairs} pairs");
+            assert_eq!((places.to_long(), distances.clone()), expected(&frames));
+            for as_bytes in [false, true] {
+                let each = || frames.each_ref().map(|found| table(std::slice::from_ref(found)));
+                assert_eq!(merged(each(), as_bytes).take(), whole);
+                let [a, b, c, d] = each();
+                let (left, right) = (merged([a, b, c], as_bytes), merged([d], as_bytes));
+                assert_eq!(merged([left, right], as_bytes).take(), whole);
+                let [a, b, c, d] = each();
+                assert_eq!(merged([a, merged([b, merged([c, d], as_bytes)], as_bytes)], as_bytes).take(), whole);
+            }
+        }
     }
 }

@@ -121,7 +121,7 @@ fn taken(contacts: &ResidueContacts, frames: &[Frame], cell: Option<UnitCell>, c
 struct Tables {
     counts: Vec<usize>,
     pairs: Vec<PairStatistics>,
-    series: Option<(Vec<u32>, Vec<f32>)>,
+    series: Option<(Places, Vec<f32>)>,
 }
 
 fn compare(found: &Tables, expected: &[Contacts]) {
@@ -136,7 +136,7 @@ fn compare(found: &Tables, expected: &[Contacts]) {
         assert!((pair.sum.value() - sum).abs() < 1e-9 && (pair.minimum - minimum).abs() < 1e-9);
     }
     let Some((places, distances)) = &found.series else { return };
-    let contacts: Vec<_> = places.iter().map(|&place| found.pairs[place as usize].units).collect();
+    let contacts: Vec<_> = places.to_long().into_iter().map(|place| found.pairs[place as usize].units).collect();
     assert_eq!(contacts, expected.iter().flatten().map(|(pair, _)| *pair).collect::<Vec<_>>());
     for (distance, (_, other)) in distances.iter().zip(expected.iter().flatten()) {
         assert!((f64::from(*distance) - other).abs() < 1e-5, "{distance} and {other}");

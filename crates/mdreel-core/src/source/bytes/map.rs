@@ -167,7 +167,7 @@ pub(super) struct Held {
 
 impl Held {
     /// Number of bytes released at a time; each release interrupts other processors.
-    const STEP: usize = 64 << 20;
+    const STEP: usize = 16 << 20;
     /// Runs farther apart than this do not belong together.
     const NEAR: usize = 1 << 20;
 
