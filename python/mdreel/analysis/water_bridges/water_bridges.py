@@ -56,7 +56,7 @@ _NO_ATOM = np.iinfo(np.uint32).max
 
 
 class WaterBridgeAnalysis(BridgeCounts):
-    """Find the water bridges between two selections, using the parameters and results of MDAnalysis.
+    """Find the water bridges between two selections, with the same parameters and results as in MDAnalysis.
 
     A water bridge is a chain of hydrogen bonds from selection 1 to selection 2 through at most `order` waters.
 
@@ -152,15 +152,15 @@ class WaterBridgeAnalysis(BridgeCounts):
 
     Notes
     -----
-    We use the definitions of `MDAnalysis.analysis.hydrogenbonds.WaterBridgeAnalysis`. A bridge does not pass a heavy
-    atom twice. The number of bridges in a frame is the number of chains in ``results.network`` with at most `order` + 1
-    bonds. Bonds are found using a cell list, starting from the selection that has fewer waters. Calculations use
-    float64. The run time for the bonds grows linearly with the number of atoms, and that for the chains exponentially
-    with `order`.
+    We use the definitions of `MDAnalysis.analysis.hydrogenbonds.WaterBridgeAnalysis`. A bridge does not pass through
+    the same heavy atom twice. The number of bridges in a frame is the number of chains in ``results.network`` with at
+    most `order` + 1 bonds. Bonds are found using a cell list, starting from the selection that has fewer waters.
+    Calculations use float64. The time needed to find the bonds grows linearly with the number of atoms, and the time
+    needed to find the chains grows exponentially with `order`.
 
-    You will need 72 bytes of memory for each bond in a frame, 16 bytes per pair and 40 bytes per frame. While the
-    results are being assembled, this doubles. The results are bitwise identical for every executor and any number of
-    workers and blocks.
+    You will need 72 bytes of memory for each bond in a frame, 16 bytes per pair of bonds, and 40 bytes per frame (twice
+    as much while the results are being assembled). The results are bitwise identical for every executor and any number
+    of workers and blocks.
 
     Examples
     --------
@@ -363,7 +363,7 @@ class WaterBridgeAnalysis(BridgeCounts):
         return water_bridges(len(atoms), sites, (first, second, water), criteria, self.order, roles, is_periodic)
 
     def conclude(self, tally: Tally) -> None:
-        """Store the networks of hydrogen bonds with the indices of their atoms in the Universe."""
+        """Store the networks of hydrogen bonds with the Universe indices of their atoms."""
         atoms, measures, pairs = tally.own
         n_bridges, n_starts, n_bonds, n_pairs = tally.values.astype(np.int64).T
         offsets = np.concatenate([[0], np.cumsum(n_bonds)])
