@@ -78,7 +78,7 @@ class CrossCorrelation(CorrelationNetwork):
     correlation is ``sqrt(1 - exp(-2 I_ij / 3))`` (O. F. Lange and H. Grubmueller, Proteins 62, 1053, 2006).
 
     If the fluctuation of an atom is at most 1e-6 Å, its correlations are not defined, and the matrix contains NaN in
-    its row and column. For the mutual information, this also applies to atoms that do not move in at least one
+    its row and column. For the mutual information, this also applies to atoms that do not move at all along some
     direction. If there are only two frames, correlations are the cosines of the angles between the displacements.
 
     To compute the correlations in a single pass, we sum the displacements from the first analysed frame, in steps of

@@ -63,8 +63,8 @@ class EndToEnd(Analysis):
     ``run(transformations=[mdreel.transformations.unwrap(...)])``. To compute the orientational autocorrelation of R,
     use ``autocorrelation(vectors, legendre=1)``.
 
-    You will need 32 bytes of memory per chain and frame (twice as much while the results are assembled), and another 16
-    bytes per frame for the frame number and the time.
+    You will need 32 bytes of memory per chain and frame (twice as much while the results are assembled). The frame
+    number and the time take another 16 bytes per frame.
 
     Examples
     --------

@@ -103,10 +103,9 @@ class EinsteinMSD(Analysis):
 
     Notes
     -----
-    For a lag of m frames in a trajectory of N frames, the mean square displacement is ``msd(m) = 1/(N-m) sum_t |r(t+m)
-    - r(t)|^2``. If you use Fourier transforms, it is computed as a sum of squares minus twice an autocorrelation
-    (Calandrini et al., Collection SFN 12 (2011) 201). Calculations use float64 positions relative to the mean position
-    of each particle.
+    The mean square displacement for a lag of m out of N frames is ``msd(m) = 1/(N-m) sum_t |r(t+m) - r(t)|^2``. If you
+    use Fourier transforms, it is computed as a sum of squares minus twice an autocorrelation (Calandrini et al.,
+    Collection SFN 12 (2011) 201). Calculations use float64 positions relative to the mean position of each particle.
 
     If frames are unevenly spaced, each pair of frames may have a different lag. Each pair then needs about 50 bytes of
     memory while the pairs are being sorted by lag. If you use `per_particle`, each lag needs another 8 bytes per

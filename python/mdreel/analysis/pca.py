@@ -87,7 +87,7 @@ class PCA(ComponentAnalysis):
     using LAPACK.
 
     Memory use grows by 16 bytes per frame. In addition, each block that waits to be merged needs 72 bytes per pair of
-    atoms (72 MB for 1000 atoms), and up to 16 blocks per worker may be waiting. If you have many atoms, you should
+    atoms (72 MB for 1000 atoms). Up to 16 blocks per worker may be waiting. If you have many atoms, you should
     therefore use few workers.
 
     Note that MDAnalysis's `PCA` superposes frames in single precision.

@@ -107,7 +107,7 @@ class InterRDF(TwoGroupAnalysis):
 
     Notes
     -----
-    As in `MDAnalysis.analysis.rdf.InterRDF`, the function is ``count / (frames * shells * N / V)``, where ``shells``
+    As in `MDAnalysis.analysis.rdf.InterRDF`, the function is ``count / (frames * shells * N / V)``. Here, ``shells``
     are the shell volumes, V is the mean volume of the cell, and N is the number of pairs that are not excluded by
     `exclusion_block`. Minimum images are computed in float64 for any range, including in triclinic cells. For ranges up
     to half of the shortest lattice vector, a cell list is used, so the run time grows linearly with the number of

@@ -74,8 +74,8 @@ class Selection(ChangingSelection):
     atoms whose positions are needed. The selected atoms are always the same as for an UpdatingAtomGroup, unless a
     distance equals a cutoff to within single precision.
 
-    You will need 24 bytes of memory per frame. With ``ids=True``, you will need another 4 bytes for each selected atom
-    in each frame.
+    You will need 24 bytes of memory per frame. With ``ids=True``, each selected atom takes another 4 bytes in every
+    frame.
 
     Examples
     --------

@@ -32,9 +32,9 @@ class Acceleration:
 def accelerate() -> Acceleration:
     """Make MDAnalysis read XTC, TRR, DCD, AMBER NetCDF and H5MD with mdreel.
 
-    All new readers for these formats will belong to subclasses that read with mdreel and return the same numbers,
-    whether they are created by a `Universe`, by a chain of readers, by copying, or directly. However, your existing
-    readers will not change. You can safely call this function more than once.
+    All new readers for these formats will belong to subclasses that read with mdreel and return the same numbers. It
+    does not matter whether a reader is created by a `Universe`, by a chain of readers, by copying, or directly.
+    However, your existing readers will not change. You can safely call this function more than once.
 
     Returns
     -------

@@ -42,7 +42,8 @@ class DensityClustering(FrameClusters):
         Number of frames in each cluster, and transition counts. See `GromosClustering`. Transitions to and from noise
         (-1) are included.
     results.centers : ndarray, shape (n_clusters,), int64
-        Frame that represents each cluster. It has the smallest mean RMSD from the other frames of the cluster (medoid).
+        Number of the frame that represents each cluster. This is the frame with the smallest mean RMSD from the others
+        (medoid).
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
         Positions of the atoms in these frames, as stored in the trajectory, in Å.
 
@@ -69,8 +70,8 @@ class DensityClustering(FrameClusters):
     ``min_samples=min_frames``.
 
     First, the trajectory is read in a single pass. Threads on the local machine (one for each local worker of the run)
-    then search for neighbours, as in `GromosClustering`, and compare the frames within each cluster to find its centre.
-    The results are bitwise identical for every executor and any number of workers.
+    then search for neighbours, as in `GromosClustering`. They also compare the frames within each cluster to find its
+    centre. The results are bitwise identical for every executor and any number of workers.
 
     You will need as much memory as for `GromosClustering`, but no memory for the pairs of neighbours.
 

@@ -43,7 +43,7 @@ class GromosClustering(FrameClusters):
     results.sizes : ndarray, shape (n_clusters,), int64
         Number of frames in each cluster.
     results.centers : ndarray, shape (n_clusters,), int64
-        Frame at the centre of each cluster, which represents the cluster.
+        Number of the frame in the centre of each cluster, which represents the cluster.
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
         Positions of the atoms in these frames, as stored in the trajectory, in Å.
     results.transitions : ndarray, shape (n_transitions, 3), int64
@@ -71,13 +71,13 @@ class GromosClustering(FrameClusters):
     becomes the centre of a cluster, which consists of this frame and its neighbours. In case of a tie, the frame that
     comes first is chosen. The frames of the cluster are then removed, and the procedure is repeated until no frame is
     left (X. Daura and others, Angew. Chem. Int. Ed. 38, 236, 1999). If you apply this method to the matrix from
-    `mdreel.DistanceMatrix`, you will get exactly the same clusters, because both classes use the later frame of a pair
-    as the reference for the RMSD.
+    `mdreel.DistanceMatrix`, you will get exactly the same clusters. Both classes use the later frame of a pair as the
+    reference for the RMSD.
 
     First, the trajectory is read in a single pass. Threads on the local machine (one for each local worker of the run)
-    then search for neighbours. Most pairs of frames can be decided using lower bounds of the RMSD, or in single
-    precision with a margin for all rounding errors. Only the remaining pairs have to be compared in double precision.
-    The results are bitwise identical for every executor and any number of workers.
+    then search for neighbours. For most pairs of frames, it is enough to compute a lower bound of the RMSD, or the RMSD
+    in single precision with a margin for all rounding errors. Only the remaining pairs have to be compared in double
+    precision. The results are bitwise identical for every executor and any number of workers.
 
     Memory use does not grow with the number of pairs of frames. You will need 12 bytes per atom and frame for the
     positions (twice as much while frames are compared), and about 300 bytes per frame. Each pair of neighbours needs

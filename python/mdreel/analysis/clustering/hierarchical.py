@@ -43,7 +43,8 @@ class HierarchicalClustering(FrameClusters):
     results.labels, results.sizes, results.transitions : ndarray, int64
         Cluster of each frame, number of frames in each cluster, and transition counts. See `GromosClustering`.
     results.centers : ndarray, shape (n_clusters,), int64
-        Frame that represents each cluster. It has the smallest mean RMSD from the other frames of the cluster (medoid).
+        Number of the frame that represents each cluster. This is the frame with the smallest mean RMSD from the others
+        (medoid).
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
         Positions of the atoms in these frames, as stored in the trajectory, in Å.
     results.linkage : ndarray, shape (n_frames - 1, 4), float64

@@ -59,7 +59,7 @@ class KMeansClustering(FrameClusters):
     results.labels, results.sizes, results.transitions : ndarray, int64
         Cluster of each frame, number of frames in each cluster, and transition counts. See `GromosClustering`.
     results.centers : ndarray, shape (n_clusters,), int64
-        Frame that represents each cluster. It is the frame nearest to the mean of the cluster.
+        Number of the frame that represents each cluster. This is the frame nearest to the mean of the cluster.
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
         Positions of the atoms in these frames, as stored in the trajectory, in Å.
     results.inertia : float
@@ -99,9 +99,9 @@ class KMeansClustering(FrameClusters):
     smaller) than their minimum RMSD. For flexible molecules, you should therefore use `KMedoidsClustering`, which is
     more precise.
 
-    With ``init="k-means++"``, each further centre is a frame chosen at random, with a probability proportional to its
-    squared distance from the nearest centre (D. Arthur and S. Vassilvitskii, Proc. SODA 2007, 1027). With
-    ``init="nani"``, the centres are chosen from the 10 % of the frames that are nearest to the mean, such that each
+    With ``init="k-means++"``, each further centre is a frame chosen at random. The probability of a frame is
+    proportional to its squared distance from the nearest centre (D. Arthur and S. Vassilvitskii, Proc. SODA 2007,
+    1027). With ``init="nani"``, the centres are chosen from the 10 % of the frames that are nearest to the mean. Each
     centre is as far as possible from the previous ones (L. Chen and others, J. Chem. Theory Comput. 20, 5583, 2024).
 
     First, the trajectory is read in a single pass. Threads on the local machine (one for each local worker of the run)

@@ -53,7 +53,7 @@ class KMedoidsClustering(FrameClusters):
     results.labels, results.sizes, results.transitions : ndarray, int64
         Cluster of each frame, number of frames in each cluster, and transition counts. See `GromosClustering`.
     results.centers : ndarray, shape (n_clusters,), int64
-        Frame that represents each cluster (medoid).
+        Number of the frame that represents each cluster (medoid).
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
         Positions of the atoms in the medoids, as stored in the trajectory, in Å.
     results.cost : float

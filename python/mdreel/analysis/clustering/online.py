@@ -37,7 +37,7 @@ class OnlineClustering(FrameClusters):
     results.sizes, results.transitions : ndarray, int64
         Number of frames in each cluster, and transition counts. See `GromosClustering`.
     results.centers : ndarray, shape (n_clusters,), int64
-        Leader of each cluster, which is always the first frame of the cluster.
+        Number of the frame that leads each cluster. This is always the first frame of the cluster.
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
         Positions of the atoms in the leaders, as stored in the trajectory, in Å.
 
@@ -68,9 +68,8 @@ class OnlineClustering(FrameClusters):
     separate processes, all comparisons are made in the calling thread.
 
     Only the positions of the leaders and of the frames that are being processed are kept in memory. You will need about
-    70 bytes for each atom of each leader, and 28 bytes per frame. If you want to follow the results while the
-    simulation is running, you can use `mdreel.live.stream_results` or ``mdreel cluster-frames --method online`` on a
-    channel.
+    70 bytes per atom of each leader, and 28 bytes per frame. If you want to follow the results while the simulation is
+    running, you can use `mdreel.live.stream_results` or ``mdreel cluster-frames --method online`` on a channel.
 
     Examples
     --------

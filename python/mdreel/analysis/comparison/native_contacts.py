@@ -38,8 +38,8 @@ class NativeContacts(ReferenceComparison):
     radius : float
         Largest distance of a contact in the reference, in Å.
     min_separation : int
-        Minimum separation along the chain between the two residues of a contact, in residues. Contacts between segments
-        are always counted.
+        Minimum separation of the two residues of a contact along the chain, in residues. Contacts between segments are
+        always counted.
     beta : float
         Steepness of the switching function in Å^-1.
     lambda_constant : float
@@ -73,10 +73,10 @@ class NativeContacts(ReferenceComparison):
     -----
     The fraction of n contacts is ``Q = sum_c 1 / (1 + exp(beta (r_c - lambda r0_c))) / n``, where ``r_c`` and ``r0_c``
     are the distances of contact c in a frame and in the reference [1]_. The default values are taken from this paper,
-    which uses ``beta = 5 Å^-1`` and ``lambda = 1.8``, and contacts between heavy atoms that are at most 4.5 Å apart and
-    whose residues are more than three positions apart in the sequence. To apply this function to the contacts between
-    two groups of atoms, use `mdreel.Contacts` with ``method="soft_cut"``, which has the same parameters as in
-    MDAnalysis. The results are bitwise identical for every executor and number of workers.
+    which uses ``beta = 5 Å^-1`` and ``lambda = 1.8``. In the paper, two heavy atoms are in contact if they are at most
+    4.5 Å apart and their residues are more than three positions apart in the sequence. To apply this function to the
+    contacts between two groups of atoms, use `mdreel.Contacts` with ``method="soft_cut"``, which has the same
+    parameters as in MDAnalysis. The results are bitwise identical for every executor and number of workers.
 
     You will need 24 bytes of memory per frame and 24 bytes per contact.
 

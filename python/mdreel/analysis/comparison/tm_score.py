@@ -64,7 +64,7 @@ class TMScore(ReferenceComparison):
     The TM-score [1]_ is the maximum of ``sum_i 1 / (1 + (d_i / d0)^2) / L`` over all superpositions of the frame on the
     reference. Here, ``d_i`` is the distance of residue i from its reference position, L is the length of the target,
     and d0 is ``1.24 (L - 15)^(1/3) - 1.8`` Å, but at least 0.5 Å. GDT-TS is the mean of the largest fractions of
-    residues within 1, 2, 4 and 8 Å, and GDT-HA is the mean of those within 0.5, 1, 2 and 4 Å [2]_.
+    residues within 1, 2, 4 and 8 Å [2]_. GDT-HA uses the distances 0.5, 1, 2 and 4 Å instead.
 
     As in the TM-score program, the maximum is found by an iterative search. It starts from all fragments of L, L/2,
     L/4, ..., 4 consecutive residues, where L is the number of selected atoms. Each fragment is superposed using equal

@@ -69,7 +69,7 @@ class SurvivalProbability(ChangingSelection):
     Notes
     -----
     The function is ``P(tau) = mean_t N(t, t + tau) / N(t)`` over windows that start in frames t = 0, `window_step`, 2
-    `window_step` and so on. N(t) is the number of atoms selected in frame t, and N(t, t + tau) is the number of atoms
+    `window_step` and so on. N(t) is the number of atoms selected in frame t. N(t, t + tau) is the number of atoms
     selected in all frames from t to t + tau [1]_. Windows without atoms are left out. The definition, the names of the
     results, and the meaning of `intermittency` and `residues` are the same as in `waterdynamics.SurvivalProbability`.
     However, you need to pass `start`, `stop` and `step` to `run`. As the indices of the selected atoms are merged in

@@ -91,11 +91,12 @@ class AnalysisBase(Analysis):
 
     In a worker, the atom groups of your analysis belong to a copy of the Universe with the same topology. The atoms in
     `reads` will be read, together with those of all groups, atoms, residues and bonds that are attributes, including
-    those in lists, dictionaries and sets. An error is raised if your code accesses the positions of any other atom, the
-    velocities or forces (if the trajectory has them), the time between frames, or any frame other than the current one.
-    The cell is always that of the current frame. In `_prepare`, you can access the positions that all atoms had when
-    `run` was called. However, updating groups cannot be used yet. The atoms of an updating group are selected in each
-    frame by MDAnalysis. To make this possible, all atoms of the group to which the selection is applied will be read.
+    those in lists, dictionaries and sets. If your code accesses the positions of any other atom, an error is raised.
+    Likewise, it cannot access velocities and forces (if the trajectory has them), the time between frames, or any frame
+    other than the current one. The cell is always that of the current frame. In `_prepare`, you can access the
+    positions that all atoms had when `run` was called. However, updating groups cannot be used yet. The atoms of an
+    updating group are selected in each frame by MDAnalysis. To make this possible, all atoms of the group to which the
+    selection is applied will be read.
 
     If you have written a subclass for MDAnalysis that calls ``super().__init__(atomgroup.universe.trajectory)``, you
     can run it unchanged. Its Universe is found using the groups that are attributes, and all atoms of this Universe are

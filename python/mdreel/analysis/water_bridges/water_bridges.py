@@ -158,9 +158,9 @@ class WaterBridgeAnalysis(BridgeCounts):
     Calculations use float64. The time needed to find the bonds grows linearly with the number of atoms, and the time
     needed to find the chains grows exponentially with `order`.
 
-    You will need 72 bytes of memory for each bond in a frame, 16 bytes per pair of bonds, and 40 bytes per frame (twice
-    as much while the results are being assembled). The results are bitwise identical for every executor and any number
-    of workers and blocks.
+    You will need 72 bytes of memory for each bond in a frame, 16 bytes per pair of bonds, and 40 bytes per frame. While
+    the results are being assembled, you will need twice as much memory. The results are bitwise identical for every
+    executor and any number of workers and blocks.
 
     Examples
     --------

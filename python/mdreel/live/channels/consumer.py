@@ -63,8 +63,8 @@ class Consumer:
     -----
     The arrays of a frame are views of the ring, and their contents never change. As long as an array refers to a slot
     of the ring, the producer skips this slot. It neither waits for the array nor overwrites it. If consumers hold half
-    of the slots, or this consumer holds six slots, further frames will be copies. You can keep frames for as long as
-    you like, but if you keep copies instead (see `Frame.copy`), more slots of the ring remain available.
+    of the slots, or this consumer holds six slots, further frames will be copies. You can keep frames, but if you keep
+    copies instead (see `Frame.copy`), more slots of the ring remain available.
 
     Receiving an available frame takes about a microsecond and does not need a system call. When you use staging, frames
     that are no longer in the ring can be copied from there.
