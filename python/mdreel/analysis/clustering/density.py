@@ -22,7 +22,7 @@ _NOISE_OF_CORE = np.uint32(2**32 - 1)
 
 
 class DensityClustering(FrameClusters):
-    """Cluster frames by their RMSD after superposition with the DBSCAN method of Ester and others.
+    """Cluster frames by their RMSD after superposition, using the DBSCAN method of Ester et al.
 
     Parameters
     ----------
@@ -65,8 +65,8 @@ class DensityClustering(FrameClusters):
     Two frames are considered neighbours if their minimum RMSD is at most `cutoff`. Core frames that are neighbours
     belong to the same cluster, which also includes all other neighbours of these core frames. If a frame could belong
     to several clusters, it is assigned to the one whose first core frame comes first in the trajectory. All remaining
-    frames are noise (M. Ester and others, Proc. KDD-96, 226, 1996). You will get the same clusters (numbered in a
-    different order) if you pass the matrix from `mdreel.DistanceMatrix` to `sklearn.cluster.DBSCAN` and set
+    frames are noise (M. Ester et al., Proc. KDD-96, 226, 1996). You will get the same clusters (numbered in a different
+    order) if you pass the matrix from `mdreel.DistanceMatrix` to `sklearn.cluster.DBSCAN` and set
     ``min_samples=min_frames``.
 
     First, the trajectory is read in a single pass. Threads on the local machine (one for each local worker of the run)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class GromosClustering(FrameClusters):
-    """Cluster frames by their RMSD after superposition with the GROMOS method of Daura and others.
+    """Cluster frames by their RMSD after superposition, using the GROMOS method of Daura et al.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class GromosClustering(FrameClusters):
     Two frames are considered neighbours if their minimum RMSD is at most `cutoff`. The frame with the most neighbours
     becomes the centre of a cluster, which consists of this frame and its neighbours. In case of a tie, the frame that
     comes first is chosen. The frames of the cluster are then removed, and the procedure is repeated until no frame is
-    left (X. Daura and others, Angew. Chem. Int. Ed. 38, 236, 1999). If you apply this method to the matrix from
+    left (X. Daura et al., Angew. Chem. Int. Ed. 38, 236, 1999). If you apply this method to the matrix from
     `mdreel.DistanceMatrix`, you will get exactly the same clusters. Both classes use the later frame of a pair as the
     reference for the RMSD.
 

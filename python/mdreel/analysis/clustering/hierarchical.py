@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class HierarchicalClustering(FrameClusters):
-    """Cluster frames by their RMSD after superposition with single, complete or average linkage.
+    """Cluster frames by their RMSD after superposition, using single, complete or average linkage.
 
     Parameters
     ----------

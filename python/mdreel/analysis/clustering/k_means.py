@@ -102,7 +102,7 @@ class KMeansClustering(FrameClusters):
     With ``init="k-means++"``, each further centre is a frame chosen at random. The probability of a frame is
     proportional to its squared distance from the nearest centre (D. Arthur and S. Vassilvitskii, Proc. SODA 2007,
     1027). With ``init="nani"``, the centres are chosen from the 10 % of the frames that are nearest to the mean. Each
-    centre is as far as possible from the previous ones (L. Chen and others, J. Chem. Theory Comput. 20, 5583, 2024).
+    centre is as far as possible from the previous ones (L. Chen et al., J. Chem. Theory Comput. 20, 5583, 2024).
 
     First, the trajectory is read in a single pass. Threads on the local machine (one for each local worker of the run)
     then compare the frames to the centres in double precision. The results are bitwise identical for every executor and

@@ -28,7 +28,7 @@ _SAME = 1e-6
 
 
 class KMedoidsClustering(FrameClusters):
-    r"""Cluster frames by their RMSD after superposition with the k-medoids method.
+    r"""Cluster frames by their RMSD after superposition, using the k-medoids method.
 
     Parameters
     ----------

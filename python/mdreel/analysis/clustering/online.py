@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class OnlineClustering(FrameClusters):
-    """Cluster frames by their RMSD after superposition in a single pass, for example while a simulation is running.
+    """Cluster frames by their RMSD after superposition, in a single pass, for example while a simulation is running.
 
     Parameters
     ----------

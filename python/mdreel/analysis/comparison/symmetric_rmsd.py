@@ -74,7 +74,8 @@ class SymmetricRMSD(ReferenceComparison):
     superposition. This is the symmetry-corrected RMSD of spyrmsd [1]_. As in spyrmsd, chirality is not considered. The
     results are bitwise identical for every executor and number of workers.
 
-    You will need 24 bytes of memory per frame. In addition, workers read 56 bytes per atom and order.
+    You will need 24 bytes of memory per frame. In addition, each process needs 56 bytes per atom and order for the
+    reference.
 
     References
     ----------

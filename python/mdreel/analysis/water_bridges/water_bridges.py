@@ -71,8 +71,8 @@ class WaterBridgeAnalysis(BridgeCounts):
         Selection of the waters. The default is for GROMACS topologies. For CHARMM topologies, you should use
         ``"resname TIP3"``.
     order : int
-        Largest number of waters in a bridge, up to 10. There are no waters in a direct hydrogen bond between the
-        selections.
+        Largest number of waters in a bridge, up to 10. Direct hydrogen bonds between the selections, which contain no
+        waters, are also found.
     selection1_type : {"both", "donor", "acceptor"}
         Whether selection 1 donates hydrogen bonds to waters and selection 2, accepts them, or both. Selection 2 has the
         opposite role.
@@ -123,11 +123,11 @@ class WaterBridgeAnalysis(BridgeCounts):
     results.distances, results.angles : ndarray, shape (n_bonds,), float64
         Distance in Å and angle in degrees of each bond.
     results.pairs : ndarray, shape (n_pairs, 2), int64
-        Rows of consecutive bonds of a bridge.
+        Rows in `results.bonds` of two consecutive bonds of a bridge.
     results.offsets : ndarray, shape (n_frames + 1,), int64
         The bonds of frame ``i`` are rows ``offsets[i]`` to ``offsets[i + 1]``.
     results.starts : ndarray, shape (n_frames,), int64
-        Number of bonds of selection 1 in each frame. You will find them in the first rows of the frame.
+        Number of bonds of selection 1 in each frame. These bonds are in the first rows of the frame.
     timesteps : list of float
         Times of the frames in ps.
 

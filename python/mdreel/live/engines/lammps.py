@@ -46,9 +46,10 @@ class LAMMPSReporter(EngineReporter):
     Parameters
     ----------
     producer : Producer
-        The channel. If you want to publish velocities, forces and energies, the channel needs to be opened for them.
-        The energies ``potential``, ``kinetic``, ``total``, ``van_der_waals``, ``coulomb``, ``bonds``, ``angles``,
-        ``dihedrals`` and ``impropers`` are taken from LAMMPS's thermodynamic output. The ``temperature`` is in K.
+        The channel. If you want to publish velocities, forces and energies, you need to create the producer with these
+        quantities. The energies ``potential``, ``kinetic``, ``total``, ``van_der_waals``, ``coulomb``, ``bonds``,
+        ``angles``, ``dihedrals`` and ``impropers`` are taken from LAMMPS's thermodynamic output. The ``temperature`` is
+        in K.
     lmp : lammps.lammps
         LAMMPS instance. You need to use ``units real`` or ``units metal``, and consecutive atom IDs that start at 1.
     interval : int

@@ -46,8 +46,8 @@ class OpenMMReporter(EngineReporter):
     Parameters
     ----------
     producer : Producer
-        The channel. If you want to publish velocities, forces, and the energies ``potential`` and ``kinetic``, the
-        channel needs to be opened for them.
+        The channel. If you want to publish velocities, forces, and the energies ``potential`` and ``kinetic``, you need
+        to create the producer with these quantities.
     interval : int
         Number of steps between two frames.
     checkpoint : path, optional
