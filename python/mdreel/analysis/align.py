@@ -126,12 +126,12 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
 
     Notes
     -----
-    Results agree with `MDAnalysis.analysis.align.AlignTraj` to within the precision of XTC. When a file is written,
-    velocities and forces are rotated together with the positions. In memory, only positions will change. Cells are not
-    rotated. Frames can be superposed and encoded in parallel, but are always written in order. The trajectory is read
-    twice: first the selected atoms for the RMSD, then all atoms for the output. Apart from 24 bytes per frame for the
-    results, memory use does not depend on the number of frames. However, if the trajectory is in memory, two copies of
-    it are needed.
+    Results agree with those of `MDAnalysis.analysis.align.AlignTraj` to within the precision of XTC. When a file is
+    written, velocities and forces are rotated together with the positions. In memory, only positions will change. Cells
+    are not rotated. Frames can be superposed and encoded in parallel, but are always written in order. The trajectory
+    is read twice: first only the selected atoms to compute the RMSD, then all atoms to write the output. Apart from 24
+    bytes per frame for the results, memory use does not depend on the number of frames. However, if the trajectory is
+    in memory, two copies of it are needed.
 
     Examples
     --------
@@ -238,7 +238,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
 
     @property
     def timing(self) -> Timing:
-        """Timing of the RMSD computation. The timing of the output is in `written`."""
+        """Timing of the RMSD computation. For the time needed to write the output, see `written`."""
         return self._rmsd.timing
 
     @property
@@ -283,7 +283,7 @@ class AlignTraj(ReportOutput, MDAnalysisInterface):
         on_error: str = "raise",
         transformations: Sequence[Transformation] = (),
     ) -> Self:
-        """Superpose the frames, and write them or change them in memory.
+        """Superpose the frames, and write them to a file or change the positions in memory.
 
         Parameters
         ----------

@@ -115,11 +115,11 @@ class AverageStructure(Analysis):
 
     Notes
     -----
-    The mean position is ``x_i = mean_t (R(t) x_i(t) + t(t))``, using the rotations and translations of `mdreel.RMSD`
-    (QCP). Superposed positions are float64. Their displacements from the reference are summed exactly, in steps of
-    2^-36 Å, so you will get bitwise identical results from every executor. As in MDAnalysis, atoms are compared in the
-    order of the selections. The memory use does not depend on the number of frames, apart from 24 bytes per frame for
-    the frame number, the time and the RMSD.
+    The mean position of an atom is ``x_i = mean_t (R(t) x_i(t) + t(t))``, with the same rotations R and translations t
+    as in `mdreel.RMSD` (QCP). Superposed positions are float64. Their displacements from the reference are summed
+    exactly, in steps of 2^-36 Å, so you will get bitwise identical results from every executor. As in MDAnalysis, atoms
+    and reference atoms are paired in the order in which they were selected. The memory use does not depend on the
+    number of frames, apart from 24 bytes per frame for the frame number, the time and the RMSD.
 
     Examples
     --------
@@ -175,7 +175,7 @@ class AverageStructure(Analysis):
 
     @property
     def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
-        """Reference groups from other Universes, each with its frame, or None for the current positions."""
+        """Reference groups from other Universes, each with its frame number, or None to use the current positions."""
         return references_of([self._fitted], self.atomgroup)
 
     @property

@@ -145,13 +145,13 @@ class Contacts(TwoGroupAnalysis):
 
     Notes
     -----
-    Q is the fraction of the contacts of a reference that exist in a frame. For ``"soft_cut"``, it is the mean of
+    Q is the fraction of the contacts in a reference that also exist in a frame. For ``"soft_cut"``, it is the mean of
     ``1 / (1 + exp(beta (r - lambda r0)))`` (Best, Hummer, Eaton, PNAS 110 (2013) 17874), as in
     `MDAnalysis.analysis.contacts.Contacts`. Note that if the groups share atoms, some contacts are spurious: a shared
     atom is in contact with itself (1/2 with ``"soft_cut"``) and pairs of shared atoms are counted twice. To avoid this,
     use ``pairs="unique"``. Calculations use float64, so contacts at the cutoff may differ from those in MDAnalysis,
-    which uses single precision. Only pairs in contact in a reference are evaluated, except for functions, which receive
-    all pairs. For ``"count"``, pairs are found using a cell list.
+    which uses single precision. Only pairs that are in contact in a reference are evaluated. If `method` is a function,
+    all distances are computed. For ``"count"``, pairs are found using a cell list.
 
     You will need 8 bytes of memory per frame and column, 16 bytes per frame, and 16 bytes per reference contact.
 
@@ -304,7 +304,7 @@ class Contacts(TwoGroupAnalysis):
         return native_contacts(n_atoms, contacts, measure, self._is_periodic)
 
     def conclude(self, tally: Tally) -> None:
-        """Store frame numbers and values, and warn about distances beyond the range of unique images."""
+        """Store frame numbers and values, and warn if a pair of atoms can have several images within the radius."""
         if callable(self._method):
             values = np.concatenate(value_or_raise(tally.own))
             self.results.timeseries = np.column_stack([tally.rows[:, 0], values])

@@ -56,8 +56,9 @@ def autocorrelation(
 
     Notes
     -----
-    As we use zero-padded Fourier transforms (Wiener and Khinchin), the run time grows as n log n. The second-order
-    polynomial can be computed from products of coordinates: ``cos^2 = sum_ij u_i u_j(0) u_i u_j(t)``.
+    The function is computed using zero-padded Fourier transforms (Wiener-Khinchin theorem), so the run time grows as n
+    log n with the number of frames. The second-order polynomial can be computed from products of coordinates: ``cos^2 =
+    sum_ij u_i u_j(0) u_i u_j(t)``.
 
     Examples
     --------
@@ -153,8 +154,8 @@ def statistical_inefficiency(timeseries: ArrayLike) -> float:
 
     Notes
     -----
-    To estimate ``g = 1 + 2 sum_m (1 - m/N) C(m)``, we sum until the normalised autocorrelation C is no longer positive
-    (Chodera et al., J. Chem. Theory Comput. 3 (2007) 26).
+    The estimate is ``g = 1 + 2 sum_m (1 - m/N) C(m)``, where the sum ends as soon as the normalised autocorrelation C
+    is no longer positive (Chodera et al., J. Chem. Theory Comput. 3 (2007) 26).
 
     Examples
     --------
@@ -221,8 +222,8 @@ def block_averages(timeseries: ArrayLike) -> BlockAverages:
 
     Notes
     -----
-    The estimate is ``error^2 = variance of the means of n blocks / (n - 1)``, with the uncertainty
-    ``error / sqrt(2 (n - 1))`` (H. Flyvbjerg, H. G. Petersen, J. Chem. Phys. 91 (1989) 461).
+    For n blocks, the estimate is ``error^2 = variance of the block means / (n - 1)``, and its uncertainty is ``error /
+    sqrt(2 (n - 1))`` (H. Flyvbjerg, H. G. Petersen, J. Chem. Phys. 91 (1989) 461).
 
     Examples
     --------

@@ -72,19 +72,19 @@ class CrossCorrelation(CorrelationNetwork):
 
     Notes
     -----
-    The correlation is ``C_ij = <d_i . d_j> / sqrt(<d_i^2> <d_j^2>)`` for the displacements d from the mean positions.
-    The linear mutual information is ``I_ij = (ln det C_i + ln det C_j - ln det C_(ij)) / 2``, where C_i and C_(ij) are
-    the covariance matrices of the positions of one atom (3 x 3) and of both (6 x 6). The generalized correlation is
-    ``sqrt(1 - exp(-2 I_ij / 3))`` (O. F. Lange and H. Grubmueller, Proteins 62, 1053, 2006).
+    The correlation is ``C_ij = <d_i . d_j> / sqrt(<d_i^2> <d_j^2>)``, where d is the displacement from the mean
+    position. The linear mutual information is ``I_ij = (ln det C_i + ln det C_j - ln det C_(ij)) / 2``, where C_i and
+    C_(ij) are the covariance matrices of the positions of one atom (3 x 3) and of both (6 x 6). The generalized
+    correlation is ``sqrt(1 - exp(-2 I_ij / 3))`` (O. F. Lange and H. Grubmueller, Proteins 62, 1053, 2006).
 
-    You will find NaN in the row and column of an atom whose fluctuation is at most 1e-6 Å, as its correlation is not
-    defined. For the mutual information, this also applies to atoms that do not move along some direction. In two
-    frames, correlations are the cosines of the angles between the displacements.
+    If the fluctuation of an atom is at most 1e-6 Å, its correlations are not defined, and the matrix contains NaN in
+    its row and column. For the mutual information, this also applies to atoms that do not move at all along some
+    direction. If there are only two frames, correlations are the cosines of the angles between the displacements.
 
     To compute the correlations in a single pass, we sum the displacements from the first analysed frame, in steps of
     2^-21 Å, and their products. These sums are exact, so you will always get bitwise identical results, regardless of
-    the executor and the number of workers. Memory use grows by 16 bytes per frame. Blocks that wait to be merged need
-    another 8 bytes per pair of atoms (89 MB for 3341 atoms), or 72 bytes for the mutual information.
+    the executor and the number of workers. Memory use grows by 16 bytes per frame. Each block that waits to be merged
+    needs another 8 bytes per pair of atoms (89 MB for 3341 atoms), or 72 bytes per pair for the mutual information.
 
     Examples
     --------

@@ -79,10 +79,10 @@ class DensityAnalysis(Analysis):
 
     Notes
     -----
-    You will always get the same grid and counts as with `MDAnalysis.analysis.density.DensityAnalysis`. The lower edge
-    of a bin always belongs to this bin. In the last bin, this is also the case for the upper edge. If you want to see
-    the surroundings of a molecule, you should centre it (``run(transformations=...)``) or use a superposed trajectory.
-    You need 8 bytes of memory per bin, and this amount again for each worker, regardless of the number of frames.
+    You will always get the same grid and counts as with `MDAnalysis.analysis.density.DensityAnalysis`. Each bin
+    includes its lower edge but not its upper edge, except for the last bin, which includes both. If you want to see the
+    surroundings of a molecule, you should centre it (``run(transformations=...)``) or use a superposed trajectory. You
+    need 8 bytes of memory per bin, and the same amount for each worker, regardless of the number of frames.
 
     Examples
     --------
@@ -140,7 +140,7 @@ class DensityAnalysis(Analysis):
         return Boundaries("atoms are counted one by one at their positions")
 
     def computation(self, source: Source) -> Computation:
-        """Return the computation that counts atoms, after defining the grid from the positions in one frame."""
+        """Define the grid from the positions in one frame, and return the computation that counts the atoms."""
         if self._extent is not None:
             low, high = self._extent
         else:

@@ -142,8 +142,8 @@ class Dihedral(QuadrupleAngles):
 
     Notes
     -----
-    For the bond vectors a, b and c, the angle is ``atan2(|b| a . (b x c), (a x b) . (b x c))`` [1]_, in float64. The
-    minimum image of each bond is used if a frame has a cell. Note that the angle is undefined if three consecutive
+    For the bond vectors a, b and c, the angle is ``atan2(|b| a . (b x c), (a x b) . (b x c))`` [1]_, in float64. If a
+    frame has a cell, the minimum image of each bond is used. Note that the angle is undefined if three consecutive
     atoms are collinear. In this case, an error will be raised.
 
     You will need 8 bytes of memory per angle and frame, and 16 bytes per frame for the frame number and the time.
@@ -192,7 +192,7 @@ class Dihedral(QuadrupleAngles):
 
     @property
     def names(self) -> list[str]:
-        """Names of the angles, which are the given names or consist of the indices of the atoms."""
+        """Names of the angles, which are either the given names or contain the indices of the atoms."""
         return super().names if self._group_names is None else list(self._group_names)
 
     def columns(self) -> Sequence[Column]:
@@ -267,9 +267,9 @@ class Dihedrals(QuadrupleAngles):
 
     Notes
     -----
-    See `Dihedral`. If a torsion does not exist, such as phi at the start of a chain or chi1 of glycine, you will not
-    find a column for it. You will need 8 bytes of memory per feature and frame. The frame number and the time take
-    another 16 bytes per frame.
+    See `Dihedral`. There are no columns for torsions that do not exist, such as phi at the start of a chain or chi1 of
+    glycine. You will need 8 bytes of memory per feature and frame, and another 16 bytes per frame for the frame number
+    and the time.
 
     Examples
     --------

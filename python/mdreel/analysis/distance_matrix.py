@@ -54,8 +54,7 @@ class DistanceMatrix(Analysis):
         3). The default is the RMSD, which can also be selected using `MDAnalysis.analysis.rms.rmsd`. Other functions
         are slow, because they have to be called for each pair of frames in Python.
     cutoff : float
-        Distances up to this value are set to 0. As the default is negative, like that of MDAnalysis, this is not
-        applied to any RMSD.
+        Distances up to this value are set to 0. The default is negative, as in MDAnalysis, so that no RMSD is changed.
     weights : {None, "mass"} or array_like, shape (n_atoms,), float64
         Weights of the atoms in the mean and in the superposition. These will be normalised, except for a `metric`,
         which receives the given weights or the masses unchanged.
@@ -91,10 +90,10 @@ class DistanceMatrix(Analysis):
 
     Notes
     -----
-    First, the atoms of all frames are read in a single pass. These frames are then compared by threads on the local
-    machine, using the algorithm of `mdreel.RMSD` (QCP). There will be as many threads as local workers in the run. For
-    i < j, the entry is bitwise identical to the RMSD of frame i from frame j, for every executor. You can interrupt the
-    comparison using Ctrl-C.
+    First, the trajectory is read in a single pass. Threads on the local machine (one for each local worker of the run)
+    then compare the frames, using the algorithm of `mdreel.RMSD` (QCP). For i < j, the matrix element is bitwise
+    identical to the RMSD of frame i from frame j, whichever executor you use. You can interrupt the comparison using
+    Ctrl-C.
 
     The matrix needs 8 bytes of memory per pair of frames. The positions need 12 bytes per atom and frame, and four
     times as much while they are being sorted. For example, 10,000 frames need 0.8 GB, plus 0.1 GB for 214 atoms. To
@@ -170,7 +169,7 @@ class DistanceMatrix(Analysis):
         return self._outcome is not None
 
     def columns(self) -> Sequence[Column]:
-        """Return one row per pair of different frames, with both frames and their RMSD or distance."""
+        """Return one row per pair of different frames, with both frames and the RMSD or distance between them."""
         matrix, frames = self.results.dist_matrix, self.frames
         first, second = np.triu_indices(len(frames), 1)
         name = "rmsd" if self._metric is None else "distance"

@@ -83,9 +83,8 @@ class DistanceArray(TwoGroupAnalysis):
     2^-27 Å^2. Means and variances are therefore bitwise identical for every executor and any number of workers and
     blocks.
 
-    Unless you use a cutoff, you will need 8 bytes of memory per pair and frame. A cutoff reduces this to 40 bytes per
-    pair, and another 24 bytes per pair for each worker. Memory use is then independent of the number of frames, apart
-    from 16 bytes per frame.
+    Without a cutoff, you will need 8 bytes of memory per pair and frame. With a cutoff, you will only need 40 bytes per
+    pair, another 24 bytes per pair for each worker, and 16 bytes per frame.
 
     Examples
     --------
@@ -152,7 +151,7 @@ class DistanceArray(TwoGroupAnalysis):
         return "give pbc=False for distances without periodic images"
 
     def computation(self, source: Source) -> Computation:
-        """Read the reference, and return the computation of the distances in each frame."""
+        """Read the reference, and return the computation that determines the distances in each frame."""
         if self._cutoff is not None:
             n_pairs = len(self._from) * len(self._second_numbers())
             check_size("sums for all pairs of atoms", _PAIR_BYTES * n_pairs, "select fewer atoms")

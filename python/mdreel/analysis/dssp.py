@@ -117,22 +117,23 @@ class DSSP(Analysis):
 
     Notes
     -----
-    C=O of one residue and N-H of another are considered to form a hydrogen bond if their electrostatic energy is below
-    -0.5 kcal/mol [1]_: ``E = 0.42 * 0.20 * 332 (1/r_ON + 1/r_CH - 1/r_OH - 1/r_CN)``. Bonds from residue i to i + 3, 4
-    or 5 are turns, and two turns in a row form a helix. Bonds that place two residues side by side form a bridge, and
-    consecutive bridges form a strand. Proline is never a donor.
+    The C=O of one residue and the N-H of another form a hydrogen bond if their electrostatic interaction energy is
+    below -0.5 kcal/mol [1]_: ``E = 0.42 * 0.20 * 332 (1/r_ON + 1/r_CH - 1/r_OH - 1/r_CN)``. A bond from residue i to
+    residue i + 3, i + 4 or i + 5 is a turn, and two turns in a row form a helix. Bonds that place two residues side by
+    side form a bridge, and consecutive bridges form a strand. Proline is never a donor.
 
-    * ``"simplified"``: the assignment of PyDSSP [2]_ in MDAnalysis 2.11. N and O are at most 5 Å apart. H is placed
-      1.01 Å from N, on the bisector of the bonds to C and CA. 3₁₀- and π-helices are helices, and single bridges are
-      strands.
-    * ``"kabsch-sander"``: the assignment of the program DSSP 2 and mdtraj. CA atoms must be less than 9 Å apart, and
-      only the strongest two bonds of an N-H are used. H is placed 1 Å from N, antiparallel to C=O of the previous
+    * ``"simplified"``: the assignment of PyDSSP [2]_, as in MDAnalysis 2.11. N and O must be at most 5 Å apart. H is
+      placed 1.01 Å from N, on the bisector of the bonds to C and CA. 3₁₀- and π-helices count as helices, and single
+      bridges count as strands.
+    * ``"kabsch-sander"``: the assignment of the DSSP 2 program, as in mdtraj. CA atoms must be less than 9 Å apart, and
+      only the two strongest bonds of each N-H are used. H is placed 1 Å from N, antiparallel to C=O of the previous
       residue. Residues that lack a part of their backbone (``NA`` in mdtraj) are omitted, and the chain ends there.
 
-    Calculations use float64. As the other programs use single precision, bonds close to -0.5 kcal/mol may differ.
+    Calculations use float64. As the other programs use single precision, their results may differ for bonds whose
+    energy is close to -0.5 kcal/mol.
 
-    While frames are being read, you need 1 byte of memory per residue and frame. The results need 4 bytes for the
-    character, and 3 or 8 bytes for the states (twice as much while they are assembled).
+    While frames are being read, you need 1 byte of memory per residue and frame. The results need 4 bytes per residue
+    and frame for the character, and 3 or 8 bytes for the states (twice as much while they are assembled).
 
     References
     ----------

@@ -59,12 +59,12 @@ class EndToEnd(Analysis):
 
     Notes
     -----
-    Vectors ``R = x_last - x_first`` are float64. Chains need to be whole. If they are broken, you can use
+    Vectors ``R = x_last - x_first`` are float64. Chains need to be whole. To make broken chains whole, use
     ``run(transformations=[mdreel.transformations.unwrap(...)])``. To compute the orientational autocorrelation of R,
     use ``autocorrelation(vectors, legendre=1)``.
 
-    You will need 32 bytes of memory per chain and frame (twice as much while the results are assembled). This does not
-    include 16 bytes per frame for the frame number and the time.
+    You will need 32 bytes of memory per chain and frame (twice as much while the results are assembled). The frame
+    number and the time take another 16 bytes per frame.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class EndToEnd(Analysis):
         return self._molecules
 
     def computation(self, source: Source) -> Computation:
-        """Return the computation of the vectors in each frame."""
+        """Return the computation that determines the vectors in each frame."""
         return end_to_end(len(self.atoms), self._ends)
 
     def conclude(self, tally: Tally) -> None:
@@ -138,7 +138,7 @@ class EndToEnd(Analysis):
         return [*super()._result_coordinates(), chains]
 
     def draw(self, title: str, ax: Axes | None) -> Figure:
-        """Draw the distance over time, of each chain if the chains have names, and otherwise averaged over chains."""
+        """Draw the distance over time for each chain if the chains have names, or else averaged over all chains."""
         from mdreel.results.curves import lines
         from mdreel.results.figure import time_series
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class HelixEigenvalues(Analysis):
-    """Compute the largest eigenvalue of the distance matrices of segments, or of pairs of segments.
+    """Compute the largest eigenvalue of the distance matrix of each segment, or of each pair of segments.
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ class HelixEigenvalues(Analysis):
     whose largest eigenvalue is the largest singular value of D [1]_.
 
     You need 8 bytes of memory per frame for each segment or pair. The frame number and the time take another 16 bytes
-    per frame. In addition, workers need up to 16 bytes per pair of atoms. For ``squared=True``, this is only needed for
-    pairs of segments.
+    per frame. In addition, each worker needs up to 16 bytes per pair of atoms. With ``squared=True``, this memory is
+    only needed for pairs of segments.
 
     References
     ----------
@@ -134,7 +134,7 @@ class HelixEigenvalues(Analysis):
         return Boundaries("distances within and between segments use no periodic images", whole=True)
 
     def computation(self, source: Source) -> Computation:
-        """Return the computation of the eigenvalues of each frame."""
+        """Return the computation that determines the eigenvalues in each frame."""
         if self._of_pairs or not self._squared:  # one segment with squared distances has no matrix
             lengths = [len(segment) for segment in self._segments]
             n_distances = max((lengths[i] * lengths[j] for i, j in self.pairs), default=0)

@@ -63,9 +63,9 @@ class HydrogenBondAnalysis(BondCounts):
         Lower limit for the angle between donor, hydrogen and acceptor, in degrees.
     update_selections : bool
         Whether to apply the selections again in each frame and, if you set `donors_sel`, to also pair donors and
-        hydrogens in each frame. Otherwise, they are only applied to the current frame of the Universe. Note that this
-        is not needed if you do not set `donors_sel` and your selections do not depend on positions. You will then
-        always get the faster method.
+        hydrogens in each frame. Otherwise, they are only applied to the current frame of the Universe. This is not
+        needed if you do not set `donors_sel` and your selections do not depend on positions. In this case, the faster
+        method is always used.
     trajectory : path, sequence of paths, or Source, optional
         Trajectory to analyse instead of the Universe's trajectory. In this case, the Universe needs only a topology,
         unless selections need positions and `update_selections` is False.
@@ -107,10 +107,10 @@ class HydrogenBondAnalysis(BondCounts):
     -----
     To form a hydrogen bond, donor and acceptor must be more than 1 Å and at most `d_a_cutoff` apart, and the angle at
     the hydrogen must be larger than `d_h_a_angle_cutoff`. This is the definition of
-    `MDAnalysis.analysis.hydrogenbonds.HydrogenBondAnalysis`. The minimum image is used if a frame has a cell. Note that
-    a bond between hydrogens, as in rigid water models, does not make them donors. Calculations use float64, so bonds at
-    the cutoff may differ from those in MDAnalysis, which uses single precision. Pairs are found using a cell list, so
-    the run time grows linearly with the number of atoms.
+    `MDAnalysis.analysis.hydrogenbonds.HydrogenBondAnalysis`. If a frame has a cell, the minimum image is used. Note
+    that a bond between hydrogens, as in rigid water models, does not make them donors. Calculations use float64, so
+    bonds at the cutoff may differ from those in MDAnalysis, which uses single precision. Pairs are found using a cell
+    list, so the run time grows linearly with the number of atoms.
 
     You will need 48 bytes of memory per hydrogen bond (twice as much while the results are assembled), and 16 bytes per
     frame. `lifetime` needs about 50 bytes per bond. The results are bitwise identical for every executor and any number
@@ -252,7 +252,7 @@ class HydrogenBondAnalysis(BondCounts):
 
     @property
     def has_candidates(self) -> bool:
-        """Whether there are donors with hydrogens and acceptors, or whether changing selections may find some."""
+        """Whether there are donors with hydrogens and acceptors, or selections that may find some in later frames."""
         self._make_ready()
         return self._is_open or bool(len(self._pairs) and len(self._acceptors))
 
@@ -278,7 +278,7 @@ class HydrogenBondAnalysis(BondCounts):
         return hydrogen_bonds(len(atoms), from_donors, hydrogens, to_acceptors, masks, distance, angle)
 
     def conclude(self, tally: Tally) -> None:
-        """Store the hydrogen bonds with the indices of their atoms in the Universe."""
+        """Store the hydrogen bonds with the Universe indices of their atoms."""
         if self._rules is not None:
             found = value_or_raise(tally.own)
             frames = np.repeat(tally.rows[:, 0], [len(each) for each in found])

@@ -71,8 +71,8 @@ class LinearDensity(Analysis):
     Parameters
     ----------
     select : MDAnalysis.AtomGroup, UpdatingAtomGroup or Universe
-        The atoms, which can occur only once. If you use an UpdatingAtomGroup, frames contribute the atoms that are
-        selected in them.
+        The atoms, each of which can occur only once. If you use an UpdatingAtomGroup, each frame contributes the atoms
+        that are selected in this frame.
     grouping : {"atoms", "residues", "segments", "fragments"}
         Whether to place mass and charge at the atoms, or at the centre of mass of the selected atoms of a residue,
         segment or fragment.
@@ -122,15 +122,16 @@ class LinearDensity(Analysis):
 
     Notes
     -----
-    Results agree with `MDAnalysis.analysis.lineardensity.LinearDensity`, but are computed in float64. You need a
-    periodic cell in every frame, into which atoms or centres of mass will be wrapped. Bins and volumes are determined
-    from the cell in the current frame of the Universe when you create the analysis. If you pass a `trajectory`, its
-    first frame will be used instead. Note that your cell should not grow, because atoms beyond the last edge are not
-    counted. If your compounds are broken, you should make them whole first (``run(transformations=[unwrap(...)])``).
+    Results agree with those of `MDAnalysis.analysis.lineardensity.LinearDensity`, but are computed in float64. Every
+    frame needs a periodic cell, into which the atoms or centres of mass are wrapped. Bins and volumes are determined
+    from the cell in the current frame of the Universe when you create the analysis. If you pass a `trajectory`, they
+    are determined from its first frame instead. Note that the cell should not grow later on, because atoms beyond the
+    last edge are not counted. If your compounds are broken, you should make them whole first
+    (``run(transformations=[unwrap(...)])``).
 
     In a triclinic cell, atoms are wrapped into the rectangular box spanned by the diagonal of the cell matrix, whose
-    images also fill space. All atoms are counted, and volumes are correct. In contrast, MDAnalysis uses the product of
-    the cell lengths as the volume, and ignores atoms outside the range from 0 to each length.
+    images also fill space. In this way, all atoms are counted, and the volumes are correct. In contrast, MDAnalysis
+    uses the product of the cell lengths as the volume, and ignores atoms outside the range from 0 to each length.
 
     As sums over frames are exact, results are bitwise identical for every executor and any number of workers and
     blocks. Apart from 16 bytes per frame, the memory use does not depend on the number of frames.
@@ -217,7 +218,7 @@ class LinearDensity(Analysis):
         )
 
     def computation(self, source: Source) -> Computation:
-        """Return the computation that sums the densities, after defining the bins from the cell in one frame."""
+        """Define the bins from the cell in one frame, and return the computation that sums the densities."""
         lengths = self._lengths(source)
         n_bins = (lengths // np.float32(self.binsize)).astype(int)
         if n_bins.min() < 1:

@@ -103,12 +103,13 @@ class EinsteinMSD(Analysis):
 
     Notes
     -----
-    For a lag of m out of N frames, the displacement is ``msd(m) = 1/(N-m) sum_t |r(t+m) - r(t)|^2``. If you use Fourier
-    transforms, it is computed as a sum of squares minus twice an autocorrelation (Calandrini et al., Collection SFN 12
-    (2011) 201). We use float64 positions relative to the mean position of each particle.
+    The mean square displacement for a lag of m out of N frames is ``msd(m) = 1/(N-m) sum_t |r(t+m) - r(t)|^2``. If you
+    use Fourier transforms, it is computed as a sum of squares minus twice an autocorrelation (Calandrini et al.,
+    Collection SFN 12 (2011) 201). Calculations use float64 positions relative to the mean position of each particle.
 
-    If frames are unevenly spaced, each pair of frames may have a different lag. These pairs need about 50 bytes while
-    they are being sorted, and if you use `per_particle`, each lag needs 8 bytes per particle.
+    If frames are unevenly spaced, each pair of frames may have a different lag. Each pair then needs about 50 bytes of
+    memory while the pairs are being sorted by lag. If you use `per_particle`, each lag needs another 8 bytes per
+    particle.
 
     You will need 12 bytes of memory per atom and frame for the positions, and 40 bytes per frame for the frame number,
     the time and the cell. This does not include the results of `per_particle`, which need 8 bytes per particle and lag.
@@ -211,7 +212,7 @@ class EinsteinMSD(Analysis):
 
     @property
     def keeps_positions(self) -> bool:
-        """Whether a run keeps the positions of all frames, which is always true here."""
+        """Whether a run keeps the positions of all frames, which is always the case for this analysis."""
         return True
 
     def find_kept_jump(self, tally: Tally) -> Jump | None:

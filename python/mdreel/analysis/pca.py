@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class PCA(ComponentAnalysis):
-    """Compute the principal components of atomic positions, the eigenvectors of their covariance matrix.
+    """Compute the principal components of atomic positions, which are the eigenvectors of their covariance matrix.
 
     Parameters
     ----------
@@ -57,8 +57,8 @@ class PCA(ComponentAnalysis):
     Attributes
     ----------
     results.p_components : ndarray, shape (3 * n_atoms, n_components), float64
-        Normalised components as columns, in order of decreasing variance. The rows are x, y and z of one atom after
-        another. The sign is chosen such that the entry with the largest magnitude is positive.
+        Normalised components as columns, in order of decreasing variance. The rows are the x, y and z coordinates of
+        one atom after another. The sign is chosen such that the entry with the largest magnitude is positive.
     results.variance : ndarray, shape (n_components,), float64
         Eigenvalue of each component in Å^2.
     results.cumulated_variance : ndarray, shape (n_components,), float64
@@ -86,9 +86,9 @@ class PCA(ComponentAnalysis):
     exact, the matrix is bitwise identical for every executor and any number of workers. The eigenvectors are computed
     using LAPACK.
 
-    Memory use grows by 16 bytes per frame. In addition, blocks that wait to be merged need 72 bytes per pair of atoms
-    (72 MB for 1000 atoms), and up to 16 blocks per worker may wait. If you have many atoms, you should therefore use
-    few workers.
+    Memory use grows by 16 bytes per frame. In addition, each block that waits to be merged needs 72 bytes per pair of
+    atoms (72 MB for 1000 atoms). Up to 16 blocks per worker may be waiting. If you have many atoms, you should
+    therefore use few workers.
 
     Note that MDAnalysis's `PCA` superposes frames in single precision.
 
@@ -270,7 +270,7 @@ class PCA(ComponentAnalysis):
         tol_mass: float = MASS_TOLERANCE,
         match_atoms: bool | None = True,
     ) -> Projection:
-        """Return an analysis that projects frames onto the components, for plots or to run with other analyses.
+        """Return an analysis that projects frames onto the components, which you can plot or run with other analyses.
 
         Parameters
         ----------
@@ -341,7 +341,8 @@ class PCA(ComponentAnalysis):
 
         Notes
         -----
-        Positions x become ``m + sum_k ((x - m) . v_k) v_k`` for the mean m and the components v_k.
+        Positions x are replaced with ``m + sum_k ((x - m) . v_k) v_k``, where m are the mean positions and v_k are the
+        components.
 
         Examples
         --------

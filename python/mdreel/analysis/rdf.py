@@ -107,12 +107,12 @@ class InterRDF(TwoGroupAnalysis):
 
     Notes
     -----
-    The function is ``count / (frames * shells * N / V)``, where V is the mean volume and N is the number of pairs that
-    `exclusion_block` does not exclude, as in `MDAnalysis.analysis.rdf.InterRDF`. Minimum images are computed in
-    float64, at any range and also in triclinic cells. Up to half of the shortest lattice vector, we can use a cell
-    list, so the run time grows linearly with the number of atoms. For larger ranges, the distances between all pairs
-    have to be computed. As in `numpy.histogram`, the upper edge of a bin belongs to the next bin, but the last bin
-    includes both edges.
+    As in `MDAnalysis.analysis.rdf.InterRDF`, the function is ``count / (frames * shells * N / V)``. Here, ``shells``
+    are the shell volumes, V is the mean volume of the cell, and N is the number of pairs that are not excluded by
+    `exclusion_block`. Minimum images are computed in float64 for any range, including in triclinic cells. For ranges up
+    to half of the shortest lattice vector, a cell list is used, so the run time grows linearly with the number of
+    atoms. For larger ranges, the distances between all pairs have to be computed. As in `numpy.histogram`, the upper
+    edge of a bin belongs to the next bin, but the last bin includes both edges.
 
     As counts are integers and the sum of volumes is exact, results are bitwise identical for every executor and any
     number of workers and blocks. Apart from 16 bytes per frame, the memory use does not depend on the number of frames.

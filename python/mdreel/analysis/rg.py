@@ -54,9 +54,10 @@ class Rg(Analysis):
 
     Notes
     -----
-    The radius is ``sqrt(sum_i w_i |x_i - c|^2 / sum_i w_i)``, where c is the weighted centre. The radius about x uses
-    only y and z, and likewise for the other axes. These columns are the same as in ``gmx gyrate``, but in Å. If your
-    molecules are broken, you should make them whole first. You will need 48 bytes of memory per frame.
+    The radius is ``sqrt(sum_i w_i |x_i - c|^2 / sum_i w_i)``, where c is the weighted centre. The radius about the x
+    axis only uses the y and z coordinates, and likewise for the other axes. The radii are the same as those in the
+    output of ``gmx gyrate``, but in Å. If molecules are broken across the periodic boundary, you should make them whole
+    first. You will need 48 bytes of memory per frame.
 
     Examples
     --------
@@ -97,7 +98,7 @@ class Rg(Analysis):
         return Boundaries("distances from the centre use no periodic images", whole=True)
 
     def computation(self, source: Source) -> Computation:
-        """Return the computation of the radii in each frame."""
+        """Return the computation that determines the radii in each frame."""
         if self._selection.changing is not None:
             return changing_gyration(len(self.atoms), self._selection.members(), self._changing_weights)
         return gyration(len(self.atoms), self._weights)

@@ -46,7 +46,7 @@ class RMSD(Analysis):
     atomgroup : MDAnalysis.AtomGroup or Universe
         The atoms to which `select` is applied.
     reference : MDAnalysis.AtomGroup, Universe or array_like, shape (n_selected, 3), float64, optional
-        Structure to compare to, which `select` is also applied to, or an array with the positions of the selected atoms
+        Structure to compare to, to which `select` is also applied, or an array with the positions of the selected atoms
         in Å. The default is `atomgroup` itself.
     select : str, tuple, dict or None
         Atoms to superpose and compare, in MDAnalysis's selection language. To select different atoms in the two
@@ -107,11 +107,11 @@ class RMSD(Analysis):
     eigenvalue of a 4x4 matrix (QCP) [1]_ [2]_. Coordinates are float32, as stored, and sums are float64. Only the
     selected atoms are read and decompressed. The current frame of the Universe does not change.
 
-    References in another Universe will be read using the reader of that Universe, which then returns to its current
-    frame. For an array, only the number of positions can be checked. If your trajectory consists of several files, we
-    use the times in these files, whereas MDAnalysis's RMSD adds up the lengths of the files. If you use mass weights,
-    the reference is centred using its own masses, as in MDAnalysis. This only matters if these masses differ from those
-    of the selected atoms.
+    A reference in another Universe is read using the reader of that Universe, which then returns to its current frame.
+    If the reference is an array, only the number of positions can be checked. If your trajectory consists of several
+    files, times are read from these files, whereas MDAnalysis's RMSD adds up the durations of the files. If you use
+    mass weights, the reference is centred using its own masses, as in MDAnalysis. This only matters if these masses
+    differ from those of the selected atoms.
 
     You will need 24 bytes of memory per frame, and another 8 bytes per frame for each group.
 
@@ -202,7 +202,7 @@ class RMSD(Analysis):
 
     @property
     def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
-        """Reference groups from other Universes, each with its frame, or None for the current positions."""
+        """Reference groups from other Universes, each with its frame number, or None to use the current positions."""
         return references_of([self._main, *self._groups], self.atomgroup)
 
     @property
@@ -213,7 +213,7 @@ class RMSD(Analysis):
         )
 
     def computation(self, source: Source) -> Computation:
-        """Read the reference, and return the computation of the RMSD of each frame."""
+        """Read the reference, and return the computation that determines the RMSD of each frame."""
         universe = self._own_universe()
         if not self._groups:
             return rmsd(self._main.structure.read(source, universe), self._main.weights, self._superposition)

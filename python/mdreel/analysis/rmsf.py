@@ -77,12 +77,12 @@ class RMSF(Analysis):
 
     Notes
     -----
-    The fluctuation is ``sqrt(mean_t |x_i(t) - mean_t x_i|^2)``. Superposed positions are float64. As MDAnalysis's RMSF
-    does not superpose frames, you would have to run `AverageStructure` and `AlignTraj` first in MDAnalysis.
+    The fluctuation is ``sqrt(mean_t |x_i(t) - mean_t x_i|^2)``. Superposed positions are float64. MDAnalysis's RMSF
+    does not superpose frames, so you would first have to run MDAnalysis's `AverageStructure` and `AlignTraj`.
 
-    Displacements from the first frame and their squares are summed exactly, in steps of 2^-36 Å and 2^-27 Å^2. This is
-    why results are bitwise identical for every executor and any number of workers and blocks. Apart from 16 bytes per
-    frame, the memory use does not depend on the number of frames.
+    Displacements from the first frame and their squares are summed exactly, in steps of 2^-36 Å and 2^-27 Å^2.
+    Therefore, results are bitwise identical for every executor and any number of workers and blocks. Apart from 16
+    bytes per frame, the memory use does not depend on the number of frames.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class RMSF(Analysis):
 
     @property
     def references(self) -> Sequence[tuple[AtomGroup, int | None]]:
-        """Reference groups from other Universes, each with its frame, or None for the current positions."""
+        """Reference groups from other Universes, each with its frame number, or None to use the current positions."""
         return references_of([] if self._fitted is None else [self._fitted], self.atomgroup)
 
     @property

@@ -102,16 +102,16 @@ class SASA(Analysis):
     Notes
     -----
     The radius of the sphere around an atom is the sum of its van der Waals radius and the probe radius. To obtain the
-    area of the atom, the area of the sphere is multiplied by the fraction of sphere points outside all other spheres
-    [1]_. We use a golden spiral for these points, as in `mdtraj.shrake_rupley`. However, that function uses single
-    precision, so its areas differ slightly. Radii are from Bondi [2]_ and Mantina et al. [3]_ for the elements of the
-    topology, or for elements guessed by MDAnalysis from atom names. Note that these are radii of neutral atoms, whereas
-    mdtraj uses ionic radii for some elements. If you would like to use ionic radii, set
-    ``radii={"Na": 1.02, "Cl": 1.81}``, for example.
+    area of the atom, the area of this sphere is multiplied by the fraction of points on the sphere that lie outside all
+    other spheres [1]_. The points are placed on a golden spiral, as in `mdtraj.shrake_rupley`. However, that function
+    uses single precision, so its areas differ slightly. Van der Waals radii are taken from Bondi [2]_ and Mantina et
+    al. [3]_, and depend on the elements in the topology, or on the elements that MDAnalysis guesses from atom names.
+    Note that these are radii of neutral atoms, whereas mdtraj uses ionic radii for some elements. If you would like to
+    use ionic radii, set ``radii={"Na": 1.02, "Cl": 1.81}``, for example.
 
     Neighbours are found using a cell list, so the run time grows linearly with the number of atoms. As sums over frames
     are exact, results are bitwise identical for every executor and any number of workers and blocks. You will need 8
-    bytes of memory per area and frame (twice as much while they are sorted), or 24 bytes per frame if you use
+    bytes of memory per area and frame (twice as much while the areas are sorted), or 24 bytes per frame if you use
     `average`.
 
     References
@@ -234,7 +234,7 @@ class SASA(Analysis):
         return Boundaries("periodic images of atoms cover no atoms, unless pbc=True", whole=not self._pbc)
 
     def computation(self, source: Source) -> Computation:
-        """Return the computation of the areas in each frame."""
+        """Return the computation that determines the areas in each frame."""
         keep = "statistics" if self._average else "total" if self._mode == "total" else "all"
         given = self._radii, self._probe_radius, self._n_sphere_points, self._measured, self._pbc, keep
         if not self._is_changing:

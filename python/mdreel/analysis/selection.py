@@ -71,11 +71,11 @@ class Selection(ChangingSelection):
     Notes
     -----
     The selection is parsed by MDAnalysis, and then evaluated in each frame using compiled code that only reads the
-    atoms whose positions are needed. You will always get the atoms of an UpdatingAtomGroup, unless a distance equals a
-    limit to within single precision.
+    atoms whose positions are needed. The selected atoms are always the same as for an UpdatingAtomGroup, unless a
+    distance equals a cutoff to within single precision.
 
-    You will need 24 bytes of memory per frame. For ``ids=True``, another 4 bytes per selected atom in each frame are
-    needed.
+    You will need 24 bytes of memory per frame. With ``ids=True``, each selected atom takes another 4 bytes in every
+    frame.
 
     Examples
     --------

@@ -104,8 +104,8 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
 
     Notes
     -----
-    See `InterRDF`. Workers need 8 bytes of memory for every bin of each pair. This does not depend on the number of
-    frames, apart from 16 bytes per frame.
+    See `InterRDF`. Each worker needs 8 bytes of memory for every bin of each pair. Apart from 16 bytes per frame, the
+    memory use does not depend on the number of frames.
 
     Examples
     --------
@@ -175,7 +175,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
         return Boundaries("distances use minimum images")
 
     def computation(self, source: Source) -> Computation:
-        """Return the computation that counts frames in distance bins for each pair."""
+        """Return the computation that counts the frames in each distance bin, for each pair."""
         n_pairs = sum(len(first) * len(second) for first, second in self.ags)
         n_bytes = 8 * n_pairs * (len(self._edges) - 1)
         check_size("counts for all pairs of atoms", n_bytes, "select fewer atoms, or give a smaller nbins")

@@ -84,8 +84,8 @@ def run(
     Notes
     -----
     If you read all frames of a file without a frame index, this file is divided into ranges of bytes. This allows the
-    frames to be located and read in a single pass. However, it will fail if bytes within a frame look like the start of
-    a frame. All frames are then located first and read again.
+    frames to be located and read in a single pass. However, this method fails if bytes within a frame look like the
+    start of a frame. In this case, all frames are located first, and then read again.
 
     If the trajectory is growing, the run will wait for new frames, and end when the trajectory ends.
     """

@@ -72,8 +72,8 @@ def stream_results(
 
     Notes
     -----
-    The iterator waits for frames, and can be interrupted using Ctrl-C. Note that the results are recreated each time,
-    which will take longer if they are large. The timing contains the spans of the first 10,000 rounds.
+    The iterator waits for frames, and can be interrupted using Ctrl-C. Note that the results are assembled from scratch
+    for each update, which takes longer if they are large. The timing contains the spans of the first 10,000 rounds.
 
     Examples
     --------

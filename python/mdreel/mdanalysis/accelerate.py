@@ -32,9 +32,9 @@ class Acceleration:
 def accelerate() -> Acceleration:
     """Make MDAnalysis read XTC, TRR, DCD, AMBER NetCDF and H5MD with mdreel.
 
-    All new readers for these formats will be subclasses that read with mdreel and return the same numbers. This also
-    applies to readers that are created by a `Universe`, by a chain, by a copy or directly. However, your existing
-    readers will not change. You can safely call this function more than once.
+    All new readers for these formats will belong to subclasses that read with mdreel and return the same numbers. It
+    does not matter whether a reader is created by a `Universe`, by a chain of readers, by copying, or directly.
+    However, your existing readers will not change. You can safely call this function more than once.
 
     Returns
     -------
@@ -48,10 +48,11 @@ def accelerate() -> Acceleration:
 
     Notes
     -----
-    To do this, we replace the method of the metaclass that creates MDAnalysis's readers. The classes and the registry
-    of MDAnalysis do not change. If the core cannot read a file (because of ``convert_units=False``, an open file,
-    unknown HDF5 filters, ...), it will be read by MDAnalysis instead, and the logger ``mdreel.mdanalysis`` records
-    this. You can pickle readers, even if the receiving process has not called `accelerate`.
+    This function replaces the metaclass method that creates MDAnalysis's readers. The reader classes and the reader
+    registry of MDAnalysis do not change. If the core cannot read a file (because of ``convert_units=False``, an open
+    file, unknown HDF5 filters, ...), the file is read by MDAnalysis instead, and the logger ``mdreel.mdanalysis``
+    records this. You can pickle the readers and send them to another process, even if that process has not called
+    `accelerate`.
 
     Examples
     --------

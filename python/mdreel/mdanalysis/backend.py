@@ -141,8 +141,8 @@ def backend(name: str | Executor, n_workers: int | None = None, **options: Any) 
     -----
     You can use this backend for all analyses that MDAnalysis can run with its backend ``"multiprocessing"``. For other
     analyses, MDAnalysis will raise a ``ValueError``. Frames are divided into ``n_parts`` groups (by default, one per
-    worker), and idle workers process the next group. Workers always use the readers of mdreel, as after `accelerate`.
-    When you use MPI, you need to call ``run`` on all ranks, which will then all receive the results.
+    worker), and each idle worker processes the next group. Workers always use the readers of mdreel, as after
+    `accelerate`. When you use MPI, you need to call ``run`` on all ranks, which will then all receive the results.
 
     Examples
     --------

@@ -135,12 +135,11 @@ def check(
 
     Notes
     -----
-    All positions, velocities and forces in the file will be decoded. We also compare all redundant information in the
-    file (headers, record markers, lengths and checksums). For XTC, this includes the number of compressed bytes and the
+    All positions, velocities and forces in the file are decoded. All redundant information in the file (headers, record
+    markers, lengths and checksums) is also compared. For XTC, this includes the number of compressed bytes and the
     extremes along x, y and z. XTC coordinates are even compressed again to compare the bytes. However, some damage
-    cannot be detected by any check. You will find a list in ``docs/how-to/damage.md``. You should expect a check to
-    take as long as reading all atoms (for XTC, as long as reading and writing them). It needs 16 bytes of memory per
-    frame.
+    cannot be detected by any check (for a list, see ``docs/how-to/damage.md``). A check takes about as long as reading
+    all atoms (for XTC, as long as reading and writing them). It needs 16 bytes of memory per frame.
 
     Examples
     --------

@@ -52,7 +52,7 @@ def concat(
 
     Notes
     -----
-    If you write all atoms of XTC files to an XTC file, the frames can be copied byte by byte, without loss. This also
+    If you write all atoms of XTC files to an XTC file, the frames can be copied byte by byte, without loss. The same
     applies to TRR files. If you use ``on_error="stop"``, the output will end at the first incomplete file.
 
     Examples

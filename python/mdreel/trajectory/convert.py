@@ -60,7 +60,8 @@ def convert(
         Precision of an XTC file, in integers per nm. By default, the precision of your trajectory will be used, or 1000
         if it does not have any.
     n_workers : int, optional
-        Number of threads. By default, there is one per processor. You will get the same bits for any number of threads.
+        Number of threads. By default, there is one per processor. The output is bitwise identical for any number of
+        threads.
     progress : bool
         Whether to show progress, on a terminal or in a notebook.
     force : bool

@@ -72,9 +72,9 @@ def follow(
 
     Notes
     -----
-    When you analyse this trajectory, the analysis will wait for new frames and end when the file is complete. All
-    frames are read once and in order. `FormatError` is raised when the file ends in an incomplete frame, or is
-    truncated or damaged. `StreamError` is raised when it is removed or replaced, or ends before it has `n_frames`
+    If you analyse this trajectory, the analysis waits for new frames, and ends when the file is complete. All frames
+    are read once and in order. `FormatError` is raised when the file ends in an incomplete frame, or is truncated or
+    damaged. `StreamError` is raised when the file is removed or replaced, or is complete before it has `n_frames`
     frames. Operations that need to know the final number of frames (`frames=`, negative limits, conversions) will raise
     `UnsupportedError`.
 

@@ -77,9 +77,10 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
 
     Notes
     -----
-    Only the first header of your files is read, and only once. Worker processes open a file when they read its first
-    frame. If you use MPI, the ranks share the task of reading these headers. We then store a description of all files
-    beside their frame indexes, so that you do not need to read these headers again in later runs with MPI.
+    When a trajectory is opened, only the first header of each file is read, and only once. Worker processes open a file
+    when they read its first frame. If you use MPI, the ranks share the task of reading these headers. A description of
+    all files is then stored beside their frame indexes, so that the headers do not have to be read again in later runs
+    with MPI.
 
     Frames are numbered across all files, and their times are read from the files. At most 64 files are open at the same
     time.

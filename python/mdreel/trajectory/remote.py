@@ -43,7 +43,7 @@ class RemoteFile:
 
     Notes
     -----
-    If you unpickle a remote file, a new request is sent to the server. Failed requests will be repeated by obstore and
+    When a remote file is unpickled, it sends a new request to the server. Failed requests are repeated by obstore and
     by the core.
 
     Examples

@@ -79,9 +79,9 @@ def repack(
 
     Notes
     -----
-    To learn how the chunks are chosen, see `mdreel.trajectory.chunking.choose_chunking`. You will need memory for all
-    atoms in the frames of a chunk on every worker (at most 32 MiB, unless `chunk` requires more). In addition, up to
-    four times as much memory is needed for complete chunks.
+    To learn how the chunks are chosen, see `mdreel.trajectory.chunking.choose_chunking`. Each worker needs memory for
+    all atoms in the frames of a chunk (at most 32 MiB, unless `chunk` requires more). In addition, complete chunks can
+    need up to four times as much memory.
 
     Examples
     --------

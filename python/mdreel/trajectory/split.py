@@ -76,7 +76,7 @@ def split(
 
     Notes
     -----
-    If you write all atoms of XTC and TRR files, the frames can be copied byte by byte, without decoding. Splitting a
+    If you write all atoms of XTC or TRR files, the frames can be copied byte by byte, without decoding. Splitting a
     trajectory into one file per process corresponds to the subfiling approach of Khoshlessan et al., Proc. 16th Python
     in Science Conf., 121 (2017).
 

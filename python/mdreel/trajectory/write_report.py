@@ -9,7 +9,7 @@ from mdreel.timing.timing import Timing
 
 @dataclass(frozen=True)
 class Written:
-    """Report on the files that were written, for example by a conversion.
+    """Report on files that have been written, for example by a conversion.
 
     Attributes
     ----------

@@ -65,8 +65,8 @@ def run(
     Parameters
     ----------
     analyses : sequence of Analysis
-        Analyses of the same trajectory. You will get the same results as by running these one by one. However, they all
-        share the timing of the whole pass.
+        Analyses of the same trajectory. You will get the same results as if you ran them one by one. However, all of
+        them report the timing of the whole pass.
     start, stop, step, frames, verbose, n_workers, n_parts, backend, progressbar_kwargs, source, access, memory,
     checkpoint, on_error, transformations
         See `Analysis.run`. By default, you will see a progress bar if one of the analyses would show it.

@@ -22,7 +22,7 @@ _NOISE_OF_CORE = np.uint32(2**32 - 1)
 
 
 class DensityClustering(FrameClusters):
-    """Cluster frames by their RMSD after superposition with the DBSCAN method of Ester and others.
+    """Cluster frames by their RMSD after superposition, using the DBSCAN method of Ester et al.
 
     Parameters
     ----------
@@ -39,12 +39,13 @@ class DensityClustering(FrameClusters):
         Cluster of each frame, or -1 for frames that belong to no cluster (noise). Clusters are numbered from 0 in the
         order of decreasing size.
     results.sizes, results.transitions : ndarray, int64
-        Number of frames in each cluster, and steps between clusters. See `GromosClustering`. Steps to noise (-1) are
-        included.
+        Number of frames in each cluster, and transition counts. See `GromosClustering`. Transitions to and from noise
+        (-1) are included.
     results.centers : ndarray, shape (n_clusters,), int64
-        Frames that represent the clusters. These have the smallest mean RMSD from the others (medoids).
+        Number of the frame that represents each cluster. This is the frame with the smallest mean RMSD from the others
+        (medoid).
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
-        Positions of the atoms in the centres of the clusters, as stored, in Å.
+        Positions of the atoms in these frames, as stored in the trajectory, in Å.
 
     Raises
     ------
@@ -62,17 +63,17 @@ class DensityClustering(FrameClusters):
     Notes
     -----
     Two frames are considered neighbours if their minimum RMSD is at most `cutoff`. Core frames that are neighbours
-    belong to the same cluster. This cluster also includes frames that are not cores themselves, but have one of these
-    cores as a neighbour. If there are several such clusters, we always choose the one whose first core frame comes
-    first in the trajectory. All other frames are noise (M. Ester and others, Proc. KDD-96, 226, 1996). You can obtain
-    these labels (in a different order) from `sklearn.cluster.DBSCAN` with the matrix of `mdreel.DistanceMatrix` and
+    belong to the same cluster, which also includes all other neighbours of these core frames. If a frame could belong
+    to several clusters, it is assigned to the one whose first core frame comes first in the trajectory. All remaining
+    frames are noise (M. Ester et al., Proc. KDD-96, 226, 1996). You will get the same clusters (numbered in a different
+    order) if you pass the matrix from `mdreel.DistanceMatrix` to `sklearn.cluster.DBSCAN` and set
     ``min_samples=min_frames``.
 
-    First, your trajectory is read in a single pass. Threads on the local machine will then search for neighbours, as in
-    `GromosClustering`, and compare the frames within a cluster to find its centre. There will be as many threads as
-    local workers in the run. The results are bitwise identical for every executor and any number of workers.
+    First, the trajectory is read in a single pass. Threads on the local machine (one for each local worker of the run)
+    then search for neighbours, as in `GromosClustering`. They also compare the frames within each cluster to find its
+    centre. The results are bitwise identical for every executor and any number of workers.
 
-    The memory use is that of `GromosClustering`, but does not grow with the number of pairs.
+    You will need as much memory as for `GromosClustering`, but no memory for the pairs of neighbours.
 
     Examples
     --------

@@ -82,7 +82,7 @@ class FrameClusters(Analysis):
         return Boundaries("frames are compared without periodic images", whole=True)
 
     def result_bytes(self, n_frames: int, n_columns: int) -> int:
-        """Return the least memory of the results of a run: positions of all frames, once more while compared."""
+        """Return the minimum memory for the results of a run: two copies of the positions of all frames."""
         return super().result_bytes(n_frames, n_columns) + (8 + 12 * len(self.atoms)) * n_frames
 
     def computation(self, source: Source) -> Computation:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class GromosClustering(FrameClusters):
-    """Cluster frames by their RMSD after superposition with the GROMOS method of Daura and others.
+    """Cluster frames by their RMSD after superposition, using the GROMOS method of Daura et al.
 
     Parameters
     ----------
@@ -43,11 +43,11 @@ class GromosClustering(FrameClusters):
     results.sizes : ndarray, shape (n_clusters,), int64
         Number of frames in each cluster.
     results.centers : ndarray, shape (n_clusters,), int64
-        Frames in the centres of the clusters, which represent these clusters.
+        Number of the frame in the centre of each cluster, which represents the cluster.
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
-        Positions of the atoms in the centres of the clusters, as stored, in Å.
+        Positions of the atoms in these frames, as stored in the trajectory, in Å.
     results.transitions : ndarray, shape (n_transitions, 3), int64
-        Transition counts. The rows contain the cluster of an analysed frame, the cluster of the next analysed frame,
+        Transition counts. Each row contains the cluster of an analysed frame, the cluster of the next analysed frame,
         and the number of times that this pair occurs. Pairs of frames in the same cluster are included.
 
     Raises
@@ -67,22 +67,23 @@ class GromosClustering(FrameClusters):
 
     Notes
     -----
-    Two frames are considered neighbours if their minimum RMSD is at most `cutoff`. We use the frame with the most
-    neighbours as the centre of a cluster, which also includes these neighbours. If there is a tie, this is always the
-    frame that comes first. The cluster is then removed, and the procedure is repeated until no frame is left (X. Daura
-    and others, Angew. Chem. Int. Ed. 38, 236, 1999). You would obtain exactly these clusters from the matrix of
-    `mdreel.DistanceMatrix`, because both use the later frame of a pair as the reference for the RMSD.
+    Two frames are considered neighbours if their minimum RMSD is at most `cutoff`. The frame with the most neighbours
+    becomes the centre of a cluster, which consists of this frame and its neighbours. In case of a tie, the frame that
+    comes first is chosen. The frames of the cluster are then removed, and the procedure is repeated until no frame is
+    left (X. Daura et al., Angew. Chem. Int. Ed. 38, 236, 1999). If you apply this method to the matrix from
+    `mdreel.DistanceMatrix`, you will get exactly the same clusters. Both classes use the later frame of a pair as the
+    reference for the RMSD.
 
-    First, your trajectory is read in a single pass. Threads on the local machine will then search for neighbours. There
-    will be as many threads as local workers in the run. For most pairs, it is enough to use lower bounds or to compare
-    them in single precision, including a margin for all rounding errors. Only the remaining pairs have to be compared
-    in double precision. The results are bitwise identical for every executor and any number of workers.
+    First, the trajectory is read in a single pass. Threads on the local machine (one for each local worker of the run)
+    then search for neighbours. For most pairs of frames, it is enough to compute a lower bound of the RMSD, or the RMSD
+    in single precision with a margin for all rounding errors. Only the remaining pairs have to be compared in double
+    precision. The results are bitwise identical for every executor and any number of workers.
 
-    Memory use does not grow with the number of pairs. You will need 12 bytes per atom and frame for the positions
-    (twice as much while frames are compared), and about 300 bytes per frame. A pair of neighbours needs 8 bytes. If
-    there are more than 33.5 million of these (268 MB), they will not be stored. Instead, we search the neighbours of a
-    frame again when it is removed, which can at most double the time. For example, you will need 0.55 GB for 100,000
-    frames of 214 atoms, and at most 0.27 GB for neighbours.
+    Memory use does not grow with the number of pairs of frames. You will need 12 bytes per atom and frame for the
+    positions (twice as much while frames are compared), and about 300 bytes per frame. Each pair of neighbours needs
+    another 8 bytes. If there are more than 33.5 million such pairs (268 MB), they are not stored. In this case, the
+    neighbours of a frame are searched for again when the frame is removed, which at most doubles the run time. For
+    example, 100,000 frames of 214 atoms need 0.55 GB, and at most 0.27 GB for the pairs of neighbours.
 
     Examples
     --------

@@ -23,16 +23,17 @@ if TYPE_CHECKING:
 
 
 class HierarchicalClustering(FrameClusters):
-    """Cluster frames by their RMSD after superposition with single, complete or average linkage.
+    """Cluster frames by their RMSD after superposition, using single, complete or average linkage.
 
     Parameters
     ----------
     universe, select, weights, trajectory, verbose
         The system, the atoms, their weights and the trajectory. See `GromosClustering`.
     method : {"average", "complete", "single"}
-        Distance of two clusters: the mean, the largest or the smallest RMSD between their frames.
+        Definition of the distance between two clusters: the mean, the largest or the smallest RMSD between their
+        frames.
     cutoff : float, optional
-        Largest distance in Å at which two clusters merge.
+        Largest distance in Å at which two clusters are merged.
     n_clusters : int, optional
         Number of clusters, which can be used instead of `cutoff`. There may be fewer clusters if several of them merge
         at the same distance.
@@ -40,14 +41,16 @@ class HierarchicalClustering(FrameClusters):
     Attributes
     ----------
     results.labels, results.sizes, results.transitions : ndarray, int64
-        Cluster of each frame, number of frames in each cluster, and steps between clusters. See `GromosClustering`.
+        Cluster of each frame, number of frames in each cluster, and transition counts. See `GromosClustering`.
     results.centers : ndarray, shape (n_clusters,), int64
-        Frames that represent the clusters. These have the smallest mean RMSD from the others (medoids).
+        Number of the frame that represents each cluster. This is the frame with the smallest mean RMSD from the others
+        (medoid).
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
-        Positions of the atoms in the centres of the clusters, as stored, in Å.
+        Positions of the atoms in these frames, as stored in the trajectory, in Å.
     results.linkage : ndarray, shape (n_frames - 1, 4), float64
-        The tree, as in `scipy.cluster.hierarchy.linkage`. The rows contain the clusters that are merged, their distance
-        in Å, and the number of frames in the result. The analysed frames are used as the first n_frames clusters.
+        The tree, in the format of `scipy.cluster.hierarchy.linkage`. Each row contains the numbers of the two clusters
+        that are merged, their distance in Å, and the number of frames in the merged cluster. The first n_frames
+        clusters are the analysed frames themselves.
 
     Raises
     ------
@@ -65,17 +68,17 @@ class HierarchicalClustering(FrameClusters):
 
     Notes
     -----
-    The two nearest clusters are merged until all frames are in one cluster. To compute this tree in place from the
-    RMSDs of `mdreel.DistanceMatrix`, we use the nearest-neighbour chain (F. Murtagh, Comput. J. 26, 354, 1983). It is
-    then cut by SciPy (`scipy.cluster.hierarchy.fcluster`).
+    At first, each frame is a cluster. The two nearest clusters are then merged repeatedly until all frames are in one
+    cluster. The resulting tree is computed in place from the same RMSDs as in `mdreel.DistanceMatrix`, using
+    nearest-neighbour chains (F. Murtagh, Comput. J. 26, 354, 1983). It is then cut into clusters by SciPy
+    (`scipy.cluster.hierarchy.fcluster`).
 
-    First, your trajectory is read in a single pass. Threads on the local machine will then compare all pairs of frames.
-    This is repeated within the clusters to find their centres. There will be as many threads as local workers in the
-    run. The tree is computed by a single thread. The results are bitwise identical for every executor and any number of
-    workers.
+    First, the trajectory is read in a single pass. Threads on the local machine (one for each local worker of the run)
+    then compare all pairs of frames. After a single thread has computed the tree, the frames within each cluster are
+    compared again to find its centre. The results are bitwise identical for every executor and any number of workers.
 
-    For n frames, the distances need 4 n² bytes of memory (0.4 GB for 10,000 frames), which is half as much as the
-    matrix of `mdreel.DistanceMatrix`. Positions need 12 bytes per atom and frame, and twice as much while frames are
+    For n frames, the distances need 4 n² bytes of memory (0.4 GB for 10,000 frames), which is half the size of the
+    matrix in `mdreel.DistanceMatrix`. Positions need 12 bytes per atom and frame, and twice as much while frames are
     compared.
 
     Examples
@@ -119,7 +122,7 @@ class HierarchicalClustering(FrameClusters):
             raise MismatchError(f"n_clusters must be 1 or more, not {self._n_wanted}")
 
     def result_bytes(self, n_frames: int, n_columns: int) -> int:
-        """Return the least memory of the results of a run: positions of all frames, and the distances of all pairs."""
+        """Return the minimum memory for the results of a run: the positions of all frames, and all distances."""
         return super().result_bytes(n_frames, n_columns) + 4 * n_frames**2
 
     def _assign(self, frames: NDArray[np.float32], n_threads: int) -> Labels:

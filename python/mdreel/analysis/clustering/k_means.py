@@ -42,31 +42,31 @@ class KMeansClustering(FrameClusters):
         Array of numbers that describe the analysed frames (one row per frame), such as projections on principal
         components. By default, frames are compared using the positions of the atoms after superposition.
     init : {"k-means++", "nani"}
-        First centres. These can be random frames that are far from each other, or the frames that k-means NANI selects
-        without any randomness.
+        How to choose the initial centres: random frames that are far from each other (``"k-means++"``), or the frames
+        that k-means NANI selects without any randomness (``"nani"``).
     n_starts : int, optional
-        Number of starts with different first centres, at most 1,000. The start that reaches the smallest inertia gives
-        the result. The default is 10, and 1 for ``init="nani"``.
+        Number of starts with different initial centres, at most 1,000. The result is that of the start with the
+        smallest inertia. The default is 10, or 1 for ``init="nani"``.
     seed : int
-        Seed of the random numbers.
+        Seed for the random numbers.
     max_iterations : int
-        Largest number of iterations of a start.
+        Maximum number of iterations per start.
     ref_frame : int, optional
         Number of the analysed frame on which all frames are superposed. By default, their mean structure is used.
 
     Attributes
     ----------
     results.labels, results.sizes, results.transitions : ndarray, int64
-        Cluster of each frame, number of frames in each cluster, and steps between clusters. See `GromosClustering`.
+        Cluster of each frame, number of frames in each cluster, and transition counts. See `GromosClustering`.
     results.centers : ndarray, shape (n_clusters,), int64
-        Frames that represent the clusters. These are the ones nearest to the means of the clusters.
+        Number of the frame that represents each cluster. This is the frame nearest to the mean of the cluster.
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
-        Positions of the atoms in these frames, as stored, in Å.
+        Positions of the atoms in these frames, as stored in the trajectory, in Å.
     results.inertia : float
-        Square distance from the mean of the cluster, summed over all frames. For positions, this is in Å², and the
-        square distance is the weighted mean square deviation of the atoms.
+        Squared distance from the mean of the cluster, summed over all frames. If you compare positions, the squared
+        distance is the weighted mean square deviation of the atoms in Å².
     results.initial_frames : ndarray, shape (n_clusters,), int64
-        Numbers of the frames that were the first centres, in the best start.
+        Numbers of the frames that were the initial centres of the best start.
     results.n_iterations : int
         Number of iterations of the best start.
 
@@ -86,28 +86,29 @@ class KMeansClustering(FrameClusters):
 
     .. math:: \sum_i \lvert x_i - m_{c_i} \rvert^2 .
 
-    Frames are assigned to the nearest centre, and centres are moved to the mean of their frames. These steps are
-    repeated until no label changes (S. P. Lloyd, IEEE Trans. Inf. Theory 28, 129, 1982). Note that this is a local
-    minimum. A centre that has lost all its frames will be moved to the frame that is farthest from its own centre. When
-    `sklearn.cluster.KMeans` is started from these first centres with ``tol=0``, you will get the same labels (in a
-    different order).
+    Each frame is assigned to the nearest centre, and each centre is then moved to the mean of its frames. These two
+    steps are repeated until no label changes (S. P. Lloyd, IEEE Trans. Inf. Theory 28, 129, 1982). Note that the result
+    is a local minimum. If a centre loses all of its frames, it is moved to the frame that is farthest from its own
+    centre. If you start `sklearn.cluster.KMeans` from the same initial centres with ``tol=0``, you will get the same
+    clusters (numbered in a different order).
 
-    For positions, :math:`x_i` contains the coordinates of frame i after superposition on the reference. These are
-    multiplied by the square root of the atom's weight, where the weights are normalized to a sum of 1. To find the mean
-    structure, we repeat the superposition until this structure moves by less than 0.0001 Å. Note that all frames are
-    superposed on the same structure, so their distance can be larger (but never smaller) than their minimum RMSD. For
-    flexible molecules, you should use `KMedoidsClustering`, which is more precise.
+    If you compare positions, :math:`x_i` contains the coordinates of frame i after superposition on a single structure.
+    The coordinates of each atom are multiplied by the square root of its weight, where the weights are normalized to a
+    sum of 1. To find the mean structure, the superposition is repeated until this structure moves by less than 0.0001
+    Å. Because all frames are superposed on the same structure, the distance between two frames can be larger (but never
+    smaller) than their minimum RMSD. For flexible molecules, you should therefore use `KMedoidsClustering`, which is
+    more precise.
 
-    With ``init="k-means++"``, each further centre is a random frame with a probability proportional to the square
-    distance from the nearest centre (D. Arthur and S. Vassilvitskii, Proc. SODA 2007, 1027). With ``init="nani"``, the
-    centres are among the 10 % of the frames that are nearest to the mean. Each is as far as possible from those before
-    it (L. Chen and others, J. Chem. Theory Comput. 20, 5583, 2024).
+    With ``init="k-means++"``, each further centre is a frame chosen at random. The probability of a frame is
+    proportional to its squared distance from the nearest centre (D. Arthur and S. Vassilvitskii, Proc. SODA 2007,
+    1027). With ``init="nani"``, the centres are chosen from the 10 % of the frames that are nearest to the mean. Each
+    centre is as far as possible from the previous ones (L. Chen et al., J. Chem. Theory Comput. 20, 5583, 2024).
 
-    First, your trajectory is read in a single pass. Threads on the local machine will then compare frames to centres,
-    in double precision. There will be as many threads as local workers in the run. The results are bitwise identical
-    for every executor and any number of workers. You should expect the time of an iteration to grow with the number of
-    frames, clusters and values of a frame. You will need 12 bytes of memory per atom and frame for the positions (twice
-    as much while they are compared).
+    First, the trajectory is read in a single pass. Threads on the local machine (one for each local worker of the run)
+    then compare the frames to the centres in double precision. The results are bitwise identical for every executor and
+    any number of workers. The run time of an iteration grows with the number of frames, the number of clusters, and the
+    number of values per frame. You will need 12 bytes of memory per atom and frame for the positions (twice as much
+    while they are compared).
 
     Examples
     --------
@@ -154,7 +155,7 @@ class KMeansClustering(FrameClusters):
 
     @property
     def is_converged(self) -> bool:
-        """Whether the last iteration of the best start changed no label."""
+        """Whether the best start has converged, such that its last iteration did not change any labels."""
         self._done()
         return self._is_converged
 

@@ -28,7 +28,7 @@ _SAME = 1e-6
 
 
 class KMedoidsClustering(FrameClusters):
-    r"""Cluster frames by their RMSD after superposition with the k-medoids method.
+    r"""Cluster frames by their RMSD after superposition, using the k-medoids method.
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ class KMedoidsClustering(FrameClusters):
     n_clusters : int
         Number of clusters.
     init : {"k-means++", "nani"}
-        First medoids. These can be random frames that are far from each other, or the frames that k-means NANI selects
-        without any randomness.
+        How to choose the initial medoids: random frames that are far from each other (``"k-means++"``), or the frames
+        that k-means NANI selects without any randomness (``"nani"``).
     n_starts : int
-        Number of starts with different first medoids, at most 1,000. The start that reaches the smallest cost gives the
-        result.
+        Number of starts with different initial medoids, at most 1,000. The result is that of the start with the
+        smallest cost.
     seed : int
-        Seed of the random numbers.
+        Seed for the random numbers.
     swap : bool
         Whether to exchange medoids with other frames until no exchange decreases the cost. If you set this to False,
         you will save time, but the cost is often higher.
@@ -51,15 +51,15 @@ class KMedoidsClustering(FrameClusters):
     Attributes
     ----------
     results.labels, results.sizes, results.transitions : ndarray, int64
-        Cluster of each frame, number of frames in each cluster, and steps between clusters. See `GromosClustering`.
+        Cluster of each frame, number of frames in each cluster, and transition counts. See `GromosClustering`.
     results.centers : ndarray, shape (n_clusters,), int64
         Number of the frame that represents each cluster (medoid).
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
-        Positions of the atoms in the medoids, as stored, in Å.
+        Positions of the atoms in the medoids, as stored in the trajectory, in Å.
     results.cost : float
-        Sum of the RMSDs of all frames from the medoids of their clusters, Å.
+        Sum of the RMSDs of all frames from the medoids of their clusters, in Å.
     results.initial_frames : ndarray, shape (n_clusters,), int64
-        Numbers of the frames that were the first medoids, in the best start.
+        Numbers of the frames that were the initial medoids of the best start.
 
     Raises
     ------
@@ -76,24 +76,25 @@ class KMedoidsClustering(FrameClusters):
 
     .. math:: \sum_i \min_k d(i, m_k) ,
 
-    where d is the RMSD of two frames after optimal superposition. RMSDs of up to 0.000001 Å count as 0. There are two
-    steps. In the first, frames are assigned to the nearest medoid. Within a cluster, the frame with the smallest sum of
-    RMSDs from the others will then become the medoid. This is repeated until the cost no longer decreases (H.-S. Park
-    and C.-H. Jun, Expert Syst. Appl. 36, 3336, 2009). In the second step, we try to use other frames as medoids (one
-    frame at a time). If this decreases the cost, we make the replacement that decreases it most. The search ends when
-    the cost cannot be decreased by more than a fraction of 10⁻⁹ (E. Schubert and P. J. Rousseeuw, Inf. Syst. 101,
-    101804, 2021). Note that the result is a local minimum.
+    where d is the RMSD of two frames after optimal superposition. RMSDs of up to 0.000001 Å count as 0. The search has
+    two steps. In the first step, each frame is assigned to the nearest medoid. In each cluster, the frame with the
+    smallest sum of RMSDs from the others then becomes the new medoid. This is repeated until the cost no longer
+    decreases (H.-S. Park and C.-H. Jun, Expert Syst. Appl. 36, 3336, 2009). The second step tries out all other frames
+    as medoids, one frame at a time. If a frame can decrease the cost, it replaces the medoid for which the cost
+    decreases most. The search ends when no replacement decreases the cost by more than a fraction of 10⁻⁹ (E. Schubert
+    and P. J. Rousseeuw, Inf. Syst. 101, 101804, 2021). Note that the result is a local minimum.
 
-    For the choice of the first medoids, see `KMeansClustering`; with ``init="k-means++"``, the distance is the RMSD.
+    The initial medoids are chosen as described for `KMeansClustering`. With ``init="k-means++"``, the distance is the
+    RMSD.
 
-    First, the atoms of all frames are read in a single pass. These frames are then compared by threads on the local
-    machine. There will be as many threads as local workers in the run. The results are bitwise identical for every
-    executor and any number of workers.
+    First, the trajectory is read in a single pass. Threads on the local machine (one for each local worker of the run)
+    then compare the frames. The results are bitwise identical for every executor and any number of workers.
 
-    The matrix of all RMSDs is never stored. For n frames in clusters of similar size, you should expect about n² / (2
-    k) RMSDs in an iteration of the first step. The second step computes n² of them whenever it passes over the frames,
-    until no exchange can be found. You will need 8 bytes of memory per frame for each cluster (and for 32 frames that
-    are tried together). The positions need 12 bytes per atom and frame (twice as much while frames are compared).
+    The matrix of all RMSDs is never stored. For n frames in k clusters of similar size, each iteration of the first
+    step computes about n² / (2 k) RMSDs. In the second step, each pass over the frames computes n² RMSDs, and passes
+    are repeated until no replacement is found. You will need 8 bytes of memory per frame for each cluster, and for each
+    of the 32 frames that are tried out together. The positions need 12 bytes per atom and frame (twice as much while
+    frames are compared).
 
     Examples
     --------
@@ -129,7 +130,7 @@ class KMedoidsClustering(FrameClusters):
         self.swap = swap
 
     def result_bytes(self, n_frames: int, n_columns: int) -> int:
-        """Return the least memory of the results of a run: positions of all frames, and distances from the medoids."""
+        """Return the minimum memory for the results of a run: the positions, and the distances from the medoids."""
         return super().result_bytes(n_frames, n_columns) + 8 * self._start.n_clusters * n_frames
 
     def _assign(self, frames: NDArray[np.float32], n_threads: int) -> Labels:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class OnlineClustering(FrameClusters):
-    """Cluster frames by their RMSD after superposition in a single pass, for example while a simulation is running.
+    """Cluster frames by their RMSD after superposition, in a single pass, for example while a simulation is running.
 
     Parameters
     ----------
@@ -35,11 +35,11 @@ class OnlineClustering(FrameClusters):
         Cluster of each frame. As clusters are numbered from 0 in the order in which they were found, later frames will
         never change the labels of earlier ones.
     results.sizes, results.transitions : ndarray, int64
-        Number of frames in each cluster, and steps between clusters. See `GromosClustering`.
+        Number of frames in each cluster, and transition counts. See `GromosClustering`.
     results.centers : ndarray, shape (n_clusters,), int64
-        Frames that lead the clusters. These are always the first frames of the clusters.
+        Number of the frame that leads each cluster. This is always the first frame of the cluster.
     results.positions : ndarray, shape (n_clusters, n_atoms, 3), float32
-        Positions of the atoms in the leaders of the clusters, as stored, in Å.
+        Positions of the atoms in the leaders, as stored in the trajectory, in Å.
 
     Raises
     ------
@@ -56,21 +56,20 @@ class OnlineClustering(FrameClusters):
 
     Notes
     -----
-    This is the leader algorithm (J. A. Hartigan, Clustering Algorithms, Wiley, 1975). The first frame always leads a
-    cluster. All other frames are added to the cluster of the nearest leader, provided that their minimum RMSD from this
-    leader is at most `cutoff`. Should several leaders be equally near, the first of them is used. Otherwise, the frame
-    will become the leader of a new cluster. This means that leaders are never within `cutoff` of one another, whereas
-    the frames of a cluster are always within this distance of its leader.
+    This is the leader algorithm (J. A. Hartigan, Clustering Algorithms, Wiley, 1975). The first frame becomes the
+    leader of the first cluster. Each further frame is added to the cluster of the nearest leader if its minimum RMSD
+    from this leader is at most `cutoff`. (If several leaders are equally near, the first of them is used.) If no leader
+    is near enough, the frame becomes the leader of a new cluster. As a result, leaders are never within `cutoff` of
+    each other, but each frame is within `cutoff` of the leader of its cluster.
 
-    Note that your result depends on the order of the frames. However, it does not depend on the executor or the number
-    of workers. Workers compare their frames to the leaders that are known at that time. The calling thread compares
-    these frames to the leaders that have been found since, and assigns them in order. If you use other processes as
-    workers, all comparisons will be made in the calling thread.
+    Note that the result depends on the order of the frames, but not on the executor or the number of workers. Workers
+    compare their frames to the leaders that are known at that time. The calling thread then compares these frames to
+    the leaders that have been found in the meantime, and assigns the frames to clusters in order. If the workers are
+    separate processes, all comparisons are made in the calling thread.
 
-    You do not need to keep all positions in memory, but only those of the leaders and of the frames that are being
-    processed. This takes about 70 bytes per atom of a leader, and 28 bytes per frame. If you want to follow your
-    results while the simulation is running, you can use `mdreel.live.stream_results` or
-    ``mdreel cluster-frames --method online`` on a channel.
+    Only the positions of the leaders and of the frames that are being processed are kept in memory. You will need about
+    70 bytes per atom of each leader, and 28 bytes per frame. If you want to follow the results while the simulation is
+    running, you can use `mdreel.live.stream_results` or ``mdreel cluster-frames --method online`` on a channel.
 
     Examples
     --------
@@ -97,7 +96,7 @@ class OnlineClustering(FrameClusters):
         self.cutoff = checked_cutoff(cutoff)
 
     def result_bytes(self, n_frames: int, n_columns: int) -> int:
-        """Return the least memory of the results of a run: a label of each frame."""
+        """Return the minimum memory for the results of a run: the label of each frame."""
         return Analysis.result_bytes(self, n_frames, n_columns) + 12 * n_frames
 
     def computation(self, source: Source) -> Computation:

@@ -17,12 +17,13 @@ from mdreel.trajectory.selection import Atoms, SelectBoth
 
 
 class LDDT(ResidueComparison):
-    """Compute the local distance difference test (lDDT) for a trajectory, and for its residues.
+    """Compute the local distance difference test (lDDT) of each frame and of its residues over a trajectory.
 
     Parameters
     ----------
     atomgroup, reference, ref_frame, tol_mass, match_atoms, trajectory, verbose
-        The atoms, the structure to compare with and the trajectory. See `mdreel.RMSD`; `reference` must be atoms.
+        The atoms, the structure to compare with and the trajectory. See `mdreel.RMSD`. However, `reference` cannot be
+        an array of positions.
     select : str, tuple, dict or None
         Atoms to compare. See `mdreel.RMSD`. By default, these are the heavy atoms of proteins.
     radius : float
@@ -33,7 +34,7 @@ class LDDT(ResidueComparison):
     results.lddt : ndarray, shape (n_frames,), float64
         lDDT of each frame, from 0 to 1.
     results.residue_lddt : ndarray, shape (n_frames, n_residues), float64
-        lDDT of the residues, in the order of the topology. This is NaN for a residue without distances.
+        lDDT of the residues, in the order of the topology. The value is NaN for a residue without distances.
     residue_labels : list of str
         Label of each residue, such as ``"ALA 5"``.
 
@@ -54,15 +55,15 @@ class LDDT(ResidueComparison):
 
     Notes
     -----
-    Frames do not need to be superposed. Let P be the pairs of atoms that belong to different residues and whose
-    distance ``r0`` in the reference is at most `radius`. Using the thresholds 0.5, 1, 2 and 4 Å, the score is the mean
-    fraction of preserved distances [1]_: ``lDDT = sum_t |{p in P: |r_p - r0_p| <= t}| / (4 |P|)``. For a residue, we
-    only use pairs that include one of its atoms. Unlike the program of the authors, mdreel neither checks bond lengths
-    and angles nor exchanges equivalent atoms (such as OD1 and OD2 of aspartate). As distances are float64 and counts
-    are integers, the results are bitwise identical for every executor and number of workers.
+    Frames do not need to be superposed. Let P be the set of all pairs of atoms that belong to different residues and
+    whose distance ``r0`` in the reference is at most `radius`. Using the thresholds 0.5, 1, 2 and 4 Å, the score is the
+    mean fraction of preserved distances [1]_: ``lDDT = sum_t |{p in P: |r_p - r0_p| <= t}| / (4 |P|)``. The score of a
+    residue only uses the pairs that include one of its atoms. Unlike the authors' program, mdreel neither checks bond
+    lengths and angles nor exchanges equivalent atoms (such as OD1 and OD2 of aspartate). As distances are float64 and
+    counts are integers, the results are bitwise identical for every executor and number of workers.
 
-    You will need 12 bytes of memory for a pair, about 6 kB per heavy atom for the default radius. The results need 8
-    bytes per residue and frame (twice as much while they are sorted), and 24 bytes per frame.
+    You will need 12 bytes of memory per pair, which is about 6 kB per heavy atom for the default radius. The results
+    need 8 bytes per residue and frame (twice as much while they are sorted), and 24 bytes per frame.
 
     References
     ----------
@@ -103,6 +104,6 @@ class LDDT(ResidueComparison):
         self._radius = check_length("radius", radius, empty=0.0, doubtful=2.5)
 
     def computation(self, source: Source) -> Computation:
-        """Find the distances of the reference, and return the computation that compares them."""
+        """Find the distances in the reference, and return the computation that compares them to those in each frame."""
         _, residues = np.unique(self._resindices, return_inverse=True)
         return local_distances(self._reference_positions(source), residues.astype(np.uint32), self._radius)

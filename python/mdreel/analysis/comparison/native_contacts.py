@@ -31,18 +31,19 @@ class NativeContacts(ReferenceComparison):
     Parameters
     ----------
     atomgroup, reference, ref_frame, tol_mass, match_atoms, trajectory, verbose
-        The atoms, the native structure and the trajectory. See `mdreel.RMSD`; `reference` must be atoms.
+        The atoms, the native structure and the trajectory. See `mdreel.RMSD`. However, `reference` cannot be an array
+        of positions.
     select : str, tuple, dict or None
         Atoms between which there can be contacts. See `mdreel.RMSD`. By default, these are the heavy atoms of proteins.
     radius : float
         Largest distance of a contact in the reference, in Å.
     min_separation : int
-        Smallest number of residues along the chain from one atom of a contact to the other. Contacts between segments
-        are always counted.
+        Minimum separation of the two residues of a contact along the chain, in residues. Contacts between segments are
+        always counted.
     beta : float
         Steepness of the switching function in Å^-1.
     lambda_constant : float
-        Factor by which a native distance can grow until its contact is counted as one half.
+        Factor by which the native distance of a contact can grow until the contact is counted as one half.
 
     Attributes
     ----------
@@ -70,11 +71,12 @@ class NativeContacts(ReferenceComparison):
 
     Notes
     -----
-    ``Q = sum_c 1 / (1 + exp(beta (r_c - lambda r0_c))) / n`` for n contacts, whose distance in the reference is
-    ``r0_c`` [1]_. The default values are taken from the paper, which uses contacts of heavy atoms up to 4.5 Å between
-    residues more than three apart (``beta = 5 Å^-1``, ``lambda = 1.8``). If you would like to use this function for
-    contacts between groups of atoms, see `mdreel.Contacts` with ``method="soft_cut"``, which has MDAnalysis's
-    parameters. The results are bitwise identical for every executor and number of workers.
+    The fraction of n contacts is ``Q = sum_c 1 / (1 + exp(beta (r_c - lambda r0_c))) / n``, where ``r_c`` and ``r0_c``
+    are the distances of contact c in a frame and in the reference [1]_. The default values are taken from this paper,
+    which uses ``beta = 5 Å^-1`` and ``lambda = 1.8``. In the paper, two heavy atoms are in contact if they are at most
+    4.5 Å apart and their residues are more than three positions apart in the sequence. To apply this function to the
+    contacts between two groups of atoms, use `mdreel.Contacts` with ``method="soft_cut"``, which has the same
+    parameters as in MDAnalysis. The results are bitwise identical for every executor and number of workers.
 
     You will need 24 bytes of memory per frame and 24 bytes per contact.
 
@@ -122,7 +124,7 @@ class NativeContacts(ReferenceComparison):
         self._min_separation, self._measure = min_separation, (float(beta), float(lambda_constant))
 
     def computation(self, source: Source) -> Computation:
-        """Find the contacts of the reference, and return the computation of their fraction in each frame."""
+        """Find the contacts in the reference, and return the computation that finds their fraction in each frame."""
         reference = self._reference_positions(source)
         pairs, distances = contacts_of(reference, reference, None, self._radius)
         residues = self._resindices[pairs].astype(np.int64)
@@ -136,7 +138,7 @@ class NativeContacts(ReferenceComparison):
         return native_contacts(len(reference), [(pairs[kept], distances[kept])], self._measure, False)
 
     def conclude(self, tally: Tally) -> None:
-        """Store the fractions and the contacts of the reference."""
+        """Store the fractions and the contacts in the reference."""
         ((pairs, distances),) = tally.arguments[1]
         self.results.q = np.ascontiguousarray(tally.values[:, 0])
         self.results.pairs, self.results.distances = self.atoms[pairs].astype(np.int64), distances

@@ -16,12 +16,13 @@ from mdreel.trajectory.selection import Atoms, SelectBoth
 
 
 class ResidueRMSD(ResidueComparison):
-    """Compute the RMSD of residues from a reference, using a superposition of all selected atoms.
+    """Compute the RMSD of each residue from a reference, by default after superposing all selected atoms.
 
     Parameters
     ----------
     atomgroup, reference, ref_frame, tol_mass, match_atoms, trajectory, verbose
-        The atoms, the structure to compare with and the trajectory. See `mdreel.RMSD`; `reference` must be atoms.
+        The atoms, the structure to compare with and the trajectory. See `mdreel.RMSD`. However, `reference` cannot be
+        an array of positions.
     select : str, tuple, dict or None
         Atoms to superpose and compare. See `mdreel.RMSD`. By default, these are the heavy atoms of proteins.
     superposition : bool
@@ -52,9 +53,9 @@ class ResidueRMSD(ResidueComparison):
     Notes
     -----
     For a residue with n selected atoms, the RMSD is ``sqrt(sum_i |R x_i + t - y_i|^2 / n)``. The rotation R and the
-    translation t are chosen to minimise the RMSD of all selected atoms (see `mdreel.RMSD`). When you select one atom
-    per residue, you will get its distance from the reference. The results are bitwise identical for every executor and
-    number of workers.
+    translation t are chosen to minimise the RMSD of all selected atoms (see `mdreel.RMSD`). If you select one atom per
+    residue, the RMSD is the distance of this atom from its reference position. The results are bitwise identical for
+    every executor and number of workers.
 
     You will need 8 bytes of memory per residue and frame (twice as much while the results are sorted), and 24 bytes per
     frame.
@@ -93,7 +94,7 @@ class ResidueRMSD(ResidueComparison):
         self._superposition = bool(superposition)
 
     def computation(self, source: Source) -> Computation:
-        """Read the reference, and return the computation of the RMSD of all atoms and of each residue."""
+        """Read the reference, and return the computation that determines the RMSD of all atoms and of each residue."""
         reference, residues = self._reference_positions(source), self._resindices
         everyone = np.arange(len(residues), dtype=np.uint32)
         whole = (everyone, reference, None)

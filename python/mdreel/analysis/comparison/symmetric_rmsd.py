@@ -34,7 +34,8 @@ class SymmetricRMSD(ReferenceComparison):
     Parameters
     ----------
     atomgroup, reference, ref_frame, tol_mass, match_atoms, trajectory, verbose
-        The atoms, the structure to compare with and the trajectory. See `mdreel.RMSD`; `reference` must be atoms.
+        The atoms, the structure to compare with and the trajectory. See `mdreel.RMSD`. However, `reference` cannot be
+        an array of positions.
     select : str, tuple, dict or None
         The molecule, such as a ligand without its hydrogens. See `mdreel.RMSD`. You need a topology that contains its
         bonds.
@@ -47,7 +48,8 @@ class SymmetricRMSD(ReferenceComparison):
     results.rmsd : ndarray, shape (n_frames,), float64
         RMSD in Å.
     orders : ndarray, shape (n_orders, n_atoms), int64
-        Equivalent orders of the atoms. The rows contain indices into the selected atoms, in the order of the topology.
+        Equivalent orders of the atoms. Each row contains indices into the selected atoms, which are in the order of the
+        topology.
 
     Raises
     ------
@@ -66,12 +68,14 @@ class SymmetricRMSD(ReferenceComparison):
 
     Notes
     -----
-    The RMSD is ``min_p sqrt(sum_i |R x_i + t - y_p(i)|^2 / n)`` over the automorphisms p of the molecular graph, whose
-    nodes are elements and whose edges are bonds, without bond orders. R and t are chosen to minimise the RMSD for each
-    p, or left out if you do not use superposition. This is the symmetry-corrected RMSD of spyrmsd [1]_. As in spyrmsd,
-    chirality is not considered. The results are bitwise identical for every executor and number of workers.
+    The RMSD is ``min_p sqrt(sum_i |R x_i + t - y_p(i)|^2 / n)``, where p is any automorphism of the molecular graph.
+    The nodes of this graph are the atoms with their elements, and its edges are the bonds (without bond orders). The
+    rotation R and the translation t are chosen to minimise the RMSD for each p, or left out if you do not use
+    superposition. This is the symmetry-corrected RMSD of spyrmsd [1]_. As in spyrmsd, chirality is not considered. The
+    results are bitwise identical for every executor and number of workers.
 
-    You will need 24 bytes of memory per frame. In addition, workers read 56 bytes per atom and order.
+    You will need 24 bytes of memory per frame. In addition, each process needs 56 bytes per atom and order for the
+    reference.
 
     References
     ----------
@@ -144,7 +148,7 @@ class SymmetricRMSD(ReferenceComparison):
         raise MissingDataError(f"{message}, so it is not known which ones are equivalent: {remedy}")
 
     def computation(self, source: Source) -> Computation:
-        """Read the reference, and return the computation of the smallest RMSD of all orders."""
+        """Read the reference, and return the computation that finds the smallest RMSD over all orders."""
         references = self._reference_positions(source)[self.orders]
         return symmetric_rmsd(np.ascontiguousarray(references), self._superposition)
 

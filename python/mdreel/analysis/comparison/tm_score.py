@@ -33,7 +33,8 @@ class TMScore(ReferenceComparison):
     Parameters
     ----------
     atomgroup, reference, ref_frame, tol_mass, match_atoms, trajectory, verbose
-        The atoms, the structure to compare with and the trajectory. See `mdreel.RMSD`; `reference` must be atoms.
+        The atoms, the structure to compare with and the trajectory. See `mdreel.RMSD`. However, `reference` cannot be
+        an array of positions.
     select : str, tuple, dict or None
         One atom of each residue. See `mdreel.RMSD`. By default, these are the CA atoms of proteins. The k-th residue of
         the frame is always compared to the k-th residue of the reference.
@@ -60,18 +61,19 @@ class TMScore(ReferenceComparison):
 
     Notes
     -----
-    The TM-score [1]_ is ``max sum_i 1 / (1 + (d_i / d0)^2) / L`` over superpositions of the frame on the reference.
-    Here, ``d_i`` is the distance of residue i, L is the length of the target, and ``d0 = 1.24 (L - 15)^(1/3) - 1.8`` Å,
-    but at least 0.5 Å. GDT-TS is the mean of the largest fractions of residues within 1, 2, 4 and 8 Å, and GDT-HA of
-    those within 0.5, 1, 2 and 4 Å [2]_.
+    The TM-score [1]_ is the maximum of ``sum_i 1 / (1 + (d_i / d0)^2) / L`` over all superpositions of the frame on the
+    reference. Here, ``d_i`` is the distance of residue i from its reference position, L is the length of the target,
+    and d0 is ``1.24 (L - 15)^(1/3) - 1.8`` Å, but at least 0.5 Å. GDT-TS is the mean of the largest fractions of
+    residues within 1, 2, 4 and 8 Å [2]_. GDT-HA uses the distances 0.5, 1, 2 and 4 Å instead.
 
-    As in the program TM-score, we use an iterative search. It starts from all fragments of L, L/2, L/4, ..., 4
-    consecutive residues, where L is the number of selected atoms. These are superposed using equal weights. Next, we
-    superpose the residues within ``d - 1`` Å, then those within ``d + 1`` Å, and so on, where d is d0 limited to 4.5 to
-    8 Å. This distance is increased in steps of 0.5 Å while fewer than three residues are so close. The search of a
-    fragment can be ended when it reaches a set of residues that has been superposed before. We report the largest
-    scores of all these superpositions, which are therefore lower bounds of the maximum. GDT from LGA, which uses a
-    separate search for every distance, can be slightly larger.
+    As in the TM-score program, the maximum is found by an iterative search. It starts from all fragments of L, L/2,
+    L/4, ..., 4 consecutive residues, where L is the number of selected atoms. Each fragment is superposed using equal
+    weights. Next, all residues within ``d - 1`` Å of their reference positions are superposed, and then repeatedly
+    those within ``d + 1`` Å. Here, d is d0, limited to the range from 4.5 to 8 Å. If fewer than three residues are
+    within the distance, it is increased in steps of 0.5 Å. The search from a fragment ends when it reaches a set of
+    residues that has been superposed before. The reported scores are the largest over all these superpositions, and are
+    therefore lower bounds of the true maxima. The GDT scores from LGA, which uses a separate search for every distance,
+    can be slightly larger.
 
     The results are bitwise identical for every executor and number of workers. You will need 40 bytes of memory per
     frame (24 bytes more while the results are sorted).
@@ -122,7 +124,7 @@ class TMScore(ReferenceComparison):
             raise MismatchError(f"{message}, not {n_residues}")
 
     def computation(self, source: Source) -> Computation:
-        """Read the reference, and return the computation of the scores of each frame."""
+        """Read the reference, and return the computation that determines the scores of each frame."""
         order = np.argsort(self._resindices, kind="stable").astype(np.uint32)
         reference = np.ascontiguousarray(self._reference_positions(source)[order])
         return template_scores(len(order), order, reference, self._n_residues)

@@ -47,7 +47,7 @@ class SurvivalProbability(ChangingSelection):
     results.tau_timeseries : ndarray, shape (tau_max + 1,), int64
         Lags from 0 to `tau_max` in frames.
     results.lag_times : ndarray, shape (tau_max + 1,), float64
-        Lags in ps, from the mean time between analysed frames.
+        Lags in ps, based on the mean time between analysed frames.
     results.sp_timeseries : ndarray, shape (tau_max + 1,), float64
         Survival probability, which is 1 for lag 0. For any other lag, it is NaN if no window of this length contains an
         atom.
@@ -69,13 +69,13 @@ class SurvivalProbability(ChangingSelection):
     Notes
     -----
     The function is ``P(tau) = mean_t N(t, t + tau) / N(t)`` over windows that start in frames t = 0, `window_step`, 2
-    `window_step` and so on. N(t) is the number of selected atoms, and N(t, t + tau) the number of atoms that are
+    `window_step` and so on. N(t) is the number of atoms selected in frame t. N(t, t + tau) is the number of atoms
     selected in all frames from t to t + tau [1]_. Windows without atoms are left out. The definition, the names of the
-    results and the meaning of `intermittency` and `residues` are those of `waterdynamics.SurvivalProbability`. However,
-    you should pass `start`, `stop` and `step` to `run`. As the indices of the selected atoms are merged in the order of
-    the frames, the results are bitwise identical for every executor and number of workers.
+    results, and the meaning of `intermittency` and `residues` are the same as in `waterdynamics.SurvivalProbability`.
+    However, you need to pass `start`, `stop` and `step` to `run`. As the indices of the selected atoms are merged in
+    the order of the frames, the results are bitwise identical for every executor and number of workers.
 
-    You will need about 60 bytes of memory per selected atom of each frame, and 24 bytes per frame.
+    You will need about 60 bytes of memory for each selected atom in each frame, and 24 bytes per frame.
 
     References
     ----------
@@ -162,7 +162,7 @@ class SurvivalProbability(ChangingSelection):
         Warns
         -----
         MdreelWarning
-            When the integral leaves out a tail in which more than 5 % survive.
+            When more than 5 % still survive at the end of the integral, so that it leaves out a significant tail.
 
         Examples
         --------

@@ -46,12 +46,12 @@ class WaterOrientationalRelaxation(ChangingSelection):
         Selection of water molecules, such as ``"name OW and around 3.5 protein"``, which will be evaluated in each
         frame. A molecule is in the shell if its oxygen is selected. Other atoms are ignored.
     tau_max : int
-        Longest lag, in analysed frames. It is `dtmax` of waterdynamics.
+        Longest lag, in analysed frames. This parameter is called `dtmax` in waterdynamics.
     order : {1, 2}
         Order of the Legendre polynomial.
     window_step : int or None
-        Number of frames between the starts of consecutive windows. If this is None, windows of the same length do not
-        overlap, but follow one another, as in waterdynamics.
+        Number of frames between the starts of consecutive windows. If this is None, consecutive windows of the same
+        length do not overlap, as in waterdynamics.
     molecules : array_like, shape (n_molecules, 3), int, optional
         Universe indices of the oxygen and of both hydrogens of each molecule. By default, we look for the hydrogens in
         the residue of a selected oxygen.
@@ -61,7 +61,7 @@ class WaterOrientationalRelaxation(ChangingSelection):
     results.tau_timeseries : ndarray, shape (tau_max + 1,), int64
         Lags from 0 to `tau_max` in frames.
     results.lag_times : ndarray, shape (tau_max + 1,), float64
-        Lags in ps, from the mean time between analysed frames.
+        Lags in ps, based on the mean time between analysed frames.
     results.oh, results.hh, results.dipole : ndarray, shape (tau_max + 1,), float64
         Correlation functions of the vector from the oxygen to the first hydrogen, of the vector between the hydrogens,
         and of the dipole. They are NaN for a lag if no window of this length contains a molecule.
@@ -77,7 +77,7 @@ class WaterOrientationalRelaxation(ChangingSelection):
     UnsupportedError
         When your selection contains a keyword that cannot be evaluated in each frame.
     MismatchError
-        When a number is out of range, or `molecules` is not such an array. In `run`, when `tau_max` is not less than
+        When a number is out of range, or `molecules` is not a valid array. In `run`, when `tau_max` is not less than
         the number of frames.
 
     Warns
@@ -88,11 +88,11 @@ class WaterOrientationalRelaxation(ChangingSelection):
     Notes
     -----
     The functions are ``C_l(tau) = mean_t mean_i P_l(u_i(t) . u_i(t + tau))`` with the Legendre polynomial P_l [1]_. The
-    inner mean includes the molecules i that are selected in both frames, t and t + tau, whether or not they leave the
-    shell in between. The outer mean includes all windows in which such molecules can be found. This is the definition
-    of `waterdynamics.WaterOrientationalRelaxation`. However, that class leaves out the last window of some lengths,
-    counts windows without molecules as 0, and does not compute lag 0. Vectors use minimum images if frames have a cell,
-    and are float32. The results are bitwise identical for every executor and number of workers.
+    inner mean includes all molecules i that are selected in both frame t and frame t + tau, whether or not they leave
+    the shell in between. The outer mean includes all windows that contain such molecules. This is the definition of
+    `waterdynamics.WaterOrientationalRelaxation`. However, that class leaves out the last window for some lags, counts
+    windows without molecules as 0, and does not compute lag 0. In frames that have a cell, vectors are based on minimum
+    images. They are stored as float32. The results are bitwise identical for every executor and number of workers.
 
     You will need 28 bytes of memory for each molecule that is selected in a frame (about 150 bytes while the functions
     are computed), and 24 bytes per frame.
@@ -203,7 +203,7 @@ class WaterOrientationalRelaxation(ChangingSelection):
         Warns
         -----
         MdreelWarning
-            When the integral leaves out a tail that starts above 5 %.
+            When the function is still above 5 % at the end of the integral, so that it leaves out a significant tail.
 
         Examples
         --------

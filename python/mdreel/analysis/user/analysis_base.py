@@ -92,30 +92,30 @@ class AnalysisBase(Analysis):
     In a worker, the atom groups of your analysis belong to a copy of the Universe with the same topology. The atoms in
     `reads` will be read, together with those of all groups, atoms, residues and bonds that are attributes, including
     those in lists, dictionaries and sets. If your code accesses the positions of any other atom, an error is raised.
-    This also applies to velocities and forces if the trajectory has them, to the time between frames, and to any frame
+    Likewise, it cannot access velocities and forces (if the trajectory has them), the time between frames, or any frame
     other than the current one. The cell is always that of the current frame. In `_prepare`, you can access the
     positions that all atoms had when `run` was called. However, updating groups cannot be used yet. The atoms of an
     updating group are selected in each frame by MDAnalysis. To make this possible, all atoms of the group to which the
     selection is applied will be read.
 
     If you have written a subclass for MDAnalysis that calls ``super().__init__(atomgroup.universe.trajectory)``, you
-    can run it unchanged. We use the groups that are attributes to find its Universe, and read all of its atoms.
-    MDAnalysis runs such a class serially unless it declares ``_analysis_algorithm_is_parallelizable = True``. Without
-    this declaration, mdreel also analyses all frames in order in one block, and keeps all attributes that the class
-    sets. You should then use ``"serial"`` or the default executor.
+    can run it unchanged. Its Universe is found using the groups that are attributes, and all atoms of this Universe are
+    read. MDAnalysis runs such a class serially unless it declares ``_analysis_algorithm_is_parallelizable = True``.
+    Without this declaration, mdreel also analyses all frames in order in one block, and keeps all attributes that the
+    class sets. You should then use ``"serial"`` or the default executor.
 
-    Workers will only return `results`. An error is raised if `results` is empty, or `_conclude` reads any other
-    attribute that a worker has set. If your class only has side effects, such as writing a file per frame, set its
-    class attribute ``_has_results = False``. Note that this code may run more than once for a frame, since the blocks
-    of a lost worker have to be computed again.
+    Workers only return the contents of `results`. An error is raised if `results` is empty, or `_conclude` reads any
+    other attribute that a worker has set. If your class only has side effects, such as writing a file per frame, set
+    its class attribute ``_has_results = False``. Note that your code may run more than once for a frame, since the
+    blocks of a lost worker have to be computed again.
 
     By default, arrays with one entry per frame and lists of any length are concatenated. For other results, you can
     return an ``MDAnalysis.analysis.results.ResultsGroup`` that merges them from `_get_aggregator`. Note that
     floating-point sums can then differ in their last bits, because the number of blocks grows with the number of
     workers. To obtain bitwise identical results for all executors, you can fix the number of blocks using
-    ``run(n_parts=...)``. All blocks must have the same results.
+    ``run(n_parts=...)``. All blocks must store results under the same names.
 
-    You need as much memory as for the results, and twice as much while they are merged. If the trajectory is still
+    You will need enough memory for the results, and twice as much while they are merged. If the trajectory is still
     growing, or frames may be skipped (``on_error``), the number of frames in a block is unknown. A block then consists
     of the few frames that are read at a time.
 
@@ -250,7 +250,7 @@ class AnalysisBase(Analysis):
         """Whether the frames may be analysed in several blocks.
 
         This is the case unless the class declares ``_analysis_algorithm_is_parallelizable = False``. If the analysis
-        was created with a trajectory, as in MDAnalysis, the class must declare the attribute to be true.
+        was created with a trajectory, as in MDAnalysis, the class must set this attribute to True.
         """
         for kind in takewhile(lambda kind: kind is not AnalysisBase, type(self).__mro__):
             if _PARALLELIZABLE in vars(kind):

@@ -62,9 +62,9 @@ class FunctionAnalysis(Analysis):
 
     Notes
     -----
-    Unless you use a reducer, you will need 8 bytes of memory per value and frame, and 16 bytes per frame. Using a named
-    reducer, only the latter depends on the number of frames. For a `Reducer`, memory use also depends on the size of
-    its values.
+    Unless you use a reducer, you will need 8 bytes of memory per value and frame, and 16 bytes per frame. With a named
+    reducer, you will only need 16 bytes per frame and a fixed amount of memory for the values. For a `Reducer`, memory
+    use also depends on the size of its values.
     """
 
     _may_change = True
@@ -277,11 +277,11 @@ def from_function(
 
     Notes
     -----
-    Your function will be called once more for the first frame to find the shape of its result, unless its values are
-    discarded or merged by a `Reducer`. Note that it may be called more than once for a frame, since the blocks of a
-    lost worker have to be computed again. As threads share the Python interpreter, a function in pure Python will be
-    faster with ``backend="processes"``. Functions that cannot be imported, for example those defined in a notebook, are
-    sent to the workers by value.
+    Your function will be called one additional time for the first frame to find the shape of its result, unless its
+    values are discarded or merged by a `Reducer`. Note that it may also be called more than once for any other frame,
+    since the blocks of a lost worker have to be computed again. As threads share the Python interpreter, a function in
+    pure Python will be faster with ``backend="processes"``. Functions that cannot be imported, for example those
+    defined in a notebook, are sent to the workers by value.
 
     For the memory use, see `FunctionAnalysis`.
 

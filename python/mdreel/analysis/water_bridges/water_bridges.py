@@ -56,7 +56,7 @@ _NO_ATOM = np.iinfo(np.uint32).max
 
 
 class WaterBridgeAnalysis(BridgeCounts):
-    """Find the water bridges between two selections, using the parameters and results of MDAnalysis.
+    """Find the water bridges between two selections, with the same parameters and results as in MDAnalysis.
 
     A water bridge is a chain of hydrogen bonds from selection 1 to selection 2 through at most `order` waters.
 
@@ -71,8 +71,8 @@ class WaterBridgeAnalysis(BridgeCounts):
         Selection of the waters. The default is for GROMACS topologies. For CHARMM topologies, you should use
         ``"resname TIP3"``.
     order : int
-        Largest number of waters in a bridge, up to 10. There are no waters in a direct hydrogen bond between the
-        selections.
+        Largest number of waters in a bridge, up to 10. Direct hydrogen bonds between the selections, which contain no
+        waters, are also found.
     selection1_type : {"both", "donor", "acceptor"}
         Whether selection 1 donates hydrogen bonds to waters and selection 2, accepts them, or both. Selection 2 has the
         opposite role.
@@ -123,11 +123,11 @@ class WaterBridgeAnalysis(BridgeCounts):
     results.distances, results.angles : ndarray, shape (n_bonds,), float64
         Distance in Å and angle in degrees of each bond.
     results.pairs : ndarray, shape (n_pairs, 2), int64
-        Rows of consecutive bonds of a bridge.
+        Rows in `results.bonds` of two consecutive bonds of a bridge.
     results.offsets : ndarray, shape (n_frames + 1,), int64
         The bonds of frame ``i`` are rows ``offsets[i]`` to ``offsets[i + 1]``.
     results.starts : ndarray, shape (n_frames,), int64
-        Number of bonds of selection 1 in each frame. You will find them in the first rows of the frame.
+        Number of bonds of selection 1 in each frame. These bonds are in the first rows of the frame.
     timesteps : list of float
         Times of the frames in ps.
 
@@ -152,15 +152,15 @@ class WaterBridgeAnalysis(BridgeCounts):
 
     Notes
     -----
-    We use the definitions of `MDAnalysis.analysis.hydrogenbonds.WaterBridgeAnalysis`. A bridge does not pass a heavy
-    atom twice. The number of bridges in a frame is the number of chains in ``results.network`` with at most `order` + 1
-    bonds. Bonds are found using a cell list, starting from the selection that has fewer waters. Calculations use
-    float64. The run time for the bonds grows linearly with the number of atoms, and that for the chains exponentially
-    with `order`.
+    We use the definitions of `MDAnalysis.analysis.hydrogenbonds.WaterBridgeAnalysis`. A bridge does not pass through
+    the same heavy atom twice. The number of bridges in a frame is the number of chains in ``results.network`` with at
+    most `order` + 1 bonds. Bonds are found using a cell list, starting from the selection that has fewer waters.
+    Calculations use float64. The time needed to find the bonds grows linearly with the number of atoms, and the time
+    needed to find the chains grows exponentially with `order`.
 
-    You will need 72 bytes of memory for each bond in a frame, 16 bytes per pair and 40 bytes per frame. While the
-    results are being assembled, this doubles. The results are bitwise identical for every executor and any number of
-    workers and blocks.
+    You will need 72 bytes of memory for each bond in a frame, 16 bytes per pair of bonds, and 40 bytes per frame. While
+    the results are being assembled, you will need twice as much memory. The results are bitwise identical for every
+    executor and any number of workers and blocks.
 
     Examples
     --------
@@ -363,7 +363,7 @@ class WaterBridgeAnalysis(BridgeCounts):
         return water_bridges(len(atoms), sites, (first, second, water), criteria, self.order, roles, is_periodic)
 
     def conclude(self, tally: Tally) -> None:
-        """Store the networks of hydrogen bonds with the indices of their atoms in the Universe."""
+        """Store the networks of hydrogen bonds with the Universe indices of their atoms."""
         atoms, measures, pairs = tally.own
         n_bridges, n_starts, n_bonds, n_pairs = tally.values.astype(np.int64).T
         offsets = np.concatenate([[0], np.cumsum(n_bonds)])

@@ -124,12 +124,12 @@ def archive(
     You can kill the process at any time and start it again using the same arguments. The resulting file will be bitwise
     identical to that of an uninterrupted run, since a commit contains both the length of the file and the position in
     the stream. If data has been written to the file since the last commit, it will be truncated and written again.
-    However, this is only possible if these frames are still available. You can use staging to make sure that frames are
-    retained until the group has committed them.
+    However, this is only possible if the frames are still available in the channel. You can use staging to make sure
+    that frames are retained until the group has committed them.
 
     All steps are archived exactly once and in order, even if you restart the simulation. Positions, velocities and
-    forces are archived as float32 if this is supported by the format, whereas energies are not archived. In H5MD files,
-    steps, times and quantities are exact. In DCD and NetCDF files, only positions are exact.
+    forces are stored as float32 if the format supports them. Energies are not archived. In H5MD files, steps, times and
+    quantities are exact. In DCD and NetCDF files, only positions are exact.
 
     Examples
     --------

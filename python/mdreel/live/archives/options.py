@@ -15,7 +15,7 @@ _POLL_SECONDS = 0.02
 
 @dataclass(frozen=True)
 class Archive:
-    """File that the frames of a producer are written to by a separate process.
+    """File to which a separate process writes the frames of a producer.
 
     Attributes
     ----------
@@ -32,8 +32,8 @@ class Archive:
     Notes
     -----
     H5MD stores float32 positions, velocities and forces exactly, together with steps and times. DCD and NetCDF store
-    positions exactly, but times less precisely. In TRR and XTC, coordinates are stored in nm. Note that this conversion
-    can change numbers in TRR (in the last bit), and that positions in XTC are rounded to its precision.
+    positions exactly, but times less precisely. TRR and XTC store coordinates in nm. Note that this conversion can
+    change the last bit of numbers in TRR files, and that XTC files round positions to their precision.
 
     Examples
     --------

@@ -179,10 +179,10 @@ class Channel:
 
         Notes
         -----
-        You will receive frames in float32, which are bitwise identical to the published frames. A run ends when the
-        simulation ends. It will raise a `StreamError` if the simulation failed or was lost, and a `StreamTimeoutError`
-        if a frame does not arrive in time. As frames cannot be read twice or by other processes, you can only use the
-        serial executor or the threads executor.
+        You will receive frames in float32, which are bitwise identical to the published frames. A run over the channel
+        ends when the simulation ends. The run raises a `StreamError` if the simulation failed or was lost, and a
+        `StreamTimeoutError` if a frame does not arrive in time. As frames cannot be read twice or by other processes,
+        you can only use the serial executor or the threads executor.
         """
 
         def join() -> Source:

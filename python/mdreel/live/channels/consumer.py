@@ -61,10 +61,10 @@ class Consumer:
 
     Notes
     -----
-    Frames are views of the ring, and a view never changes. As long as an array refers to a slot, the producer skips
-    this slot, so that it neither waits for the array nor overwrites it. If consumers hold half of the slots, or this
-    consumer holds six slots, further frames will be copies. You can keep frames, but you should keep copies (see
-    `Frame.copy`) instead if you want more slots of the ring to remain available.
+    The arrays of a frame are views of the ring, and their contents never change. As long as an array refers to a slot
+    of the ring, the producer skips this slot. It neither waits for the array nor overwrites it. If consumers hold half
+    of the slots, or this consumer holds six slots, further frames will be copies. You can keep frames, but if you keep
+    copies instead (see `Frame.copy`), more slots of the ring remain available.
 
     Receiving an available frame takes about a microsecond and does not need a system call. When you use staging, frames
     that are no longer in the ring can be copied from there.
@@ -232,8 +232,8 @@ class Consumer:
         """Leave the channel. A second call has no effect.
 
         You cannot use a closed consumer: `MismatchError` is raised by all of its other methods and properties, and also
-        in a thread that is waiting for a frame in `next`. However, you can still use any frames that you have received,
-        whose slots will become free once there are no more arrays that use them.
+        in a thread that is waiting for a frame in `next`. However, you can still use all frames that you have received.
+        Their slots become free once no array uses them.
         """
         core, self._core, self._is_closed = self._core, None, True
         if core is not None:
@@ -255,7 +255,7 @@ class Consumer:
 
     @property
     def missed_at_start(self) -> int:
-        """Number of frames of the run that had been removed before the consumer joined, or 0 before the first frame."""
+        """Number of frames of the run that were removed before the consumer joined. It is 0 before the first frame."""
         return self._require_open().n_late
 
     @property

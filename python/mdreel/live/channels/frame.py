@@ -12,9 +12,9 @@ from mdreel.live.channels.sections import section_arrays
 class Frame:
     """Frame of a simulation. Its arrays are views of the ring.
 
-    The arrays never change, because the producer skips the slot as long as the frame, or any array derived from its
-    arrays, exists. If you want to keep frames for a longer time, you should use `copy`, so that all slots of the ring
-    remain available. Positions that were compressed as XTC will be decompressed into a separate array.
+    The arrays never change, because the producer skips the slot of the frame as long as the frame, or any array derived
+    from its arrays, exists. If you want to keep a frame for a longer time, you should use `copy`, so that its slot
+    becomes available again. Positions that were compressed as XTC will be decompressed into a separate array.
 
     Attributes
     ----------

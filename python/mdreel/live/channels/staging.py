@@ -6,7 +6,7 @@ from os import PathLike
 
 @dataclass(frozen=True)
 class Staging:
-    """Files on disk that a producer writes frames to before they are published.
+    """Files on disk to which a producer writes frames before it publishes them.
 
     Attributes
     ----------
@@ -30,8 +30,8 @@ class Staging:
     If you set none of `n_frames`, `n_bytes` and `seconds`, all frames are retained.
 
     The files of deleted frames are overwritten with new frames, because this is faster than creating new files. If you
-    want to keep the frames of a file, you should copy it. A file that has a second hard link is deleted instead of
-    being reused.
+    want to keep the frames in a file, you should therefore copy the file. A file that has a second hard link is deleted
+    instead of being reused.
 
     Examples
     --------

@@ -143,7 +143,7 @@ class Status:
 
     @property
     def waiting(self) -> str | None:
-        """Sentence about the consumers that the producer is waiting for, or None if it is not waiting."""
+        """Description of the consumers that the producer is waiting for, or None if it is not waiting."""
         if self.waits is None:
             return None
         blockers = [consumer for consumer in self.consumers if consumer.is_waited_for]

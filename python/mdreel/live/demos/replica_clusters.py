@@ -137,7 +137,7 @@ class ReplicaClusters:
         return sum(one.take() for one in self.replicas) > 0  # not `any`, which would stop at the first
 
     def update(self) -> None:
-        """Cluster the kept frames of all replicas. Frames of each replica have the same distance in time."""
+        """Cluster the kept frames of all replicas. The frames of each replica are evenly spaced in time."""
         stride = max(one.stride for one in self.replicas)
         for one in self.replicas:
             one.thin(stride)

@@ -35,7 +35,7 @@ _LAST_FRAME_SECONDS = 5.0
 
 
 class LAMMPSReporter(EngineReporter):
-    """Reporter that publishes a LAMMPS simulation on a channel, and carries out requests.
+    """Reporter that publishes the frames of a LAMMPS simulation on a channel, and carries out requests.
 
     To use this reporter, run your simulation from LAMMPS's Python module. LAMMPS will then run from frame to frame, and
     the reporter checks for requests after each of them. On ``stop``, it writes a restart file, ends the channel as
@@ -46,9 +46,10 @@ class LAMMPSReporter(EngineReporter):
     Parameters
     ----------
     producer : Producer
-        The channel. If you want to publish velocities, forces and energies, the channel needs to be opened for them.
-        The energies ``potential``, ``kinetic``, ``total``, ``van_der_waals``, ``coulomb``, ``bonds``, ``angles``,
-        ``dihedrals`` and ``impropers`` are taken from LAMMPS's thermodynamic output. The ``temperature`` is in K.
+        The channel. If you want to publish velocities, forces and energies, you need to create the producer with these
+        quantities. The energies ``potential``, ``kinetic``, ``total``, ``van_der_waals``, ``coulomb``, ``bonds``,
+        ``angles``, ``dihedrals`` and ``impropers`` are taken from LAMMPS's thermodynamic output. The ``temperature`` is
+        in K.
     lmp : lammps.lammps
         LAMMPS instance. You need to use ``units real`` or ``units metal``, and consecutive atom IDs that start at 1.
     interval : int
@@ -66,14 +67,14 @@ class LAMMPSReporter(EngineReporter):
     Raises
     ------
     MismatchError
-        When an argument is invalid, or the number of atoms in the channel is different.
+        When an argument is invalid, or the channel has a different number of atoms.
     UnsupportedError
         When LAMMPS uses other units, has no atom IDs, or runs on several ranks. In the latter case, you can use
         `fix imd` and a hub instead.
 
     Notes
     -----
-    Atoms are sorted by ID. After the first step, you will get a frame whenever the step is a multiple of `interval`.
+    Atoms are sorted by ID. After the first step, a frame is published whenever the step is a multiple of `interval`.
     Positions, velocities and forces are bitwise identical to those in a dump at this step. Note that you will see two
     lines per frame in the log file of LAMMPS, and that LAMMPS rebuilds its neighbor lists whenever a restart file has
     been written.

@@ -35,19 +35,19 @@ class StopRequested(Exception):  # noqa: N818 (it is no error)
 
 
 class OpenMMReporter(EngineReporter):
-    """Reporter that publishes an OpenMM simulation on a channel, and carries out requests.
+    """Reporter that publishes the frames of an OpenMM simulation on a channel, and carries out requests.
 
-    To use this reporter, append it to ``simulation.reporters``. It will then check for requests after each frame. On
-    ``stop``, it writes a checkpoint, ends the channel as *stopped*, and raises `StopRequested` in ``simulation.step``.
-    This exception is caught by `run`. On ``checkpoint``, the reporter writes a checkpoint with the step in its name. On
-    ``change-stride``, it changes the number of steps between two frames. On ``pause``, it waits until it receives
-    ``resume`` or ``stop``. On SIGTERM and Ctrl-C, `run` writes a checkpoint before the program ends.
+    To use this reporter, append it to ``simulation.reporters``. The reporter then checks for requests after each frame.
+    On ``stop``, it writes a checkpoint, ends the channel as *stopped*, and raises `StopRequested` in
+    ``simulation.step``. This exception is caught by `run`. On ``checkpoint``, the reporter writes a checkpoint with the
+    step in its name. On ``change-stride``, it changes the number of steps between two frames. On ``pause``, it waits
+    until it receives ``resume`` or ``stop``. On SIGTERM and Ctrl-C, `run` writes a checkpoint before the program ends.
 
     Parameters
     ----------
     producer : Producer
-        The channel. If you want to publish velocities, forces, and the energies ``potential`` and ``kinetic``, the
-        channel needs to be opened for them.
+        The channel. If you want to publish velocities, forces, and the energies ``potential`` and ``kinetic``, you need
+        to create the producer with these quantities.
     interval : int
         Number of steps between two frames.
     checkpoint : path, optional
@@ -65,9 +65,9 @@ class OpenMMReporter(EngineReporter):
 
     Notes
     -----
-    A checkpoint is always written after its frame has been published. You will therefore not lose any frame if you
-    continue the simulation from a checkpoint. Note that you can only use an OpenMM checkpoint for the same system,
-    platform and version.
+    A checkpoint is always written after its frame has been published. Therefore, no frames are lost if you continue the
+    simulation from a checkpoint. Note that you can only use an OpenMM checkpoint for the same system, platform and
+    version.
 
     Examples
     --------

@@ -84,7 +84,7 @@ def run_managed(
     timeout: float | None = None,
     shared: bool = False,
 ) -> int:
-    """Run an unmodified program with a managed directory, and wait until it has ended.
+    """Run an unmodified program with a managed directory, and wait until the program has ended.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ class ManagedDirectory:
     path : str or path
         The directory.
     wait : float
-        Maximum time to wait for the directory, in s. It can already exist before its producer starts.
+        Maximum time to wait for the directory, in s. The directory can already exist before its producer starts.
 
     Attributes
     ----------
@@ -35,8 +35,9 @@ class ManagedDirectory:
 
     Notes
     -----
-    While a reader is waiting, it will be notified of new files by the operating system. In addition, it checks the
-    directory at least every 50 ms for files from other machines. You can interrupt it using Ctrl-C.
+    While a reader is waiting, the operating system notifies it of new files. In addition, the reader checks the
+    directory at least every 50 ms, because there are no notifications of files from other machines. You can interrupt
+    it using Ctrl-C.
 
     Examples
     --------

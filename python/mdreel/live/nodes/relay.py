@@ -26,9 +26,9 @@ class Relay:
     """Relay that receives the frames of a channel on another node, and publishes them on a channel of this node.
 
     This allows you to use any number of consumers on this node, although the server only sends each frame over the
-    network once. The frames are verified by the relay. You will receive frames that are bitwise identical to the
-    original, and have the same sequence number, epoch, step and time. The channel ends in the same way as the remote
-    channel.
+    network once. The frames are verified by the relay. The consumers receive frames that are bitwise identical to the
+    original frames, and have the same sequence number, epoch, step and time. The channel ends in the same way as the
+    remote channel.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ class Security:
         return self.has_tls or self.token_file is not None
 
     def check(self, endpoint: str) -> None:
-        """Check the files, and check that they are suitable for the address.
+        """Check that the files are valid, and suitable for the address.
 
         Raises
         ------

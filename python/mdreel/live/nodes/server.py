@@ -206,7 +206,7 @@ class Server:
 
     @property
     def n_refused(self) -> int:
-        """Number of messages that were invalid or could not be answered."""
+        """Number of messages that were invalid, or that could not be answered."""
         return self._rejects.n
 
     def _make_callback(self, kind: str, name: str) -> "Callable[[zenoh.Query | zenoh.Sample], None]":

@@ -101,7 +101,7 @@ class Producer:
     Notes
     -----
     When you publish a frame, its arrays are copied once, and no system call is needed unless a consumer is sleeping.
-    Contiguous float32 arrays can be copied directly. Other arrays have to be converted first. If your process forks a
+    Contiguous float32 arrays are copied directly. Other arrays have to be converted first. If your process forks a
     child without ``exec``, the child keeps the channel; see the page on channels.
 
     Examples
@@ -224,7 +224,7 @@ class Producer:
     def await_consumers(self, n_consumers: int = 1, timeout: float | None = None) -> None:
         """Wait until a number of consumers have joined, so that they receive the first frame.
 
-        A consumer that reads earlier frames from staging counts when it has read them. A missing archive need not join.
+        A consumer that reads earlier frames from staging counts once it has read them. A missing archive need not join.
 
         Parameters
         ----------

@@ -59,9 +59,9 @@ class Dask(SingleProcess):
 
     Notes
     -----
-    Workers receive the job and the frame index once, and open the files that they read. You need to make these files
-    available under the same paths on all hosts. Threads will receive their next task shortly before they complete the
-    current task. When a worker is lost, another worker will compute its blocks again.
+    Workers receive the job and the frame index once, and open the files that they read. These files have to be
+    available under the same paths on all hosts. Each worker thread receives its next task shortly before it completes
+    its current task. When a worker is lost, another worker will compute its blocks again.
 
     Examples
     --------

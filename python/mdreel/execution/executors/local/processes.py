@@ -59,10 +59,10 @@ class Processes(SingleProcess):
 
     Notes
     -----
-    Each run starts its own processes. As these do not import your script, you do not need ``if __name__ == "__main__"``
-    in it. A process has a single thread, receives the job and the frame index, and opens the files that it reads. The
-    topology does not need to be sent to the processes. When a process is lost, another process will compute its blocks
-    again. The processes will exit when the calling process ends, even if it is killed.
+    Each run starts its own processes. You do not need ``if __name__ == "__main__"`` in your script, because the
+    processes do not import it. Each process has a single thread, receives the job and the frame index, and opens the
+    files that it reads. The topology does not need to be sent to the processes. When a process is lost, another process
+    will compute its blocks again. The processes will exit when the calling process ends, even if it is killed.
 
     Examples
     --------

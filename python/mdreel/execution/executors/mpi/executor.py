@@ -93,8 +93,8 @@ class Mpi:
     You need to call ``run`` of an analysis on all ranks, which will then all receive the results. When your trajectory
     consists of several files, these are divided among the ranks. Only rank 0 plans the run, and sends the job and the
     frame index to the other ranks. For other work that should be done by one rank for all ranks (such as reading the
-    topology), you can use `share`. The next block is determined by a counter in the memory of rank 0. Each rank uses a
-    single thread.
+    topology), you can use `share`. Ranks obtain their next block from a counter in the memory of rank 0. Each rank uses
+    a single thread.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class Mpi:
         self.communication: Communication | None = communication
 
     def share(self, compute: Callable[[], T]) -> T:
-        """Call a function on rank 0, served by the other ranks. Return its value on all ranks; see `Executor.share`."""
+        """Call a function on rank 0 while other ranks serve it. Return its value on all ranks; see `Executor.share`."""
         if self._communicator.rank != 0:
             result, failure = self._serve(Kind.END).read()
             if failure is not None:

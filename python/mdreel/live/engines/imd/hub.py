@@ -51,7 +51,7 @@ class ClientStatus:
 
 
 class Hub:
-    """Server that sends the frames of a channel, or of an engine, to any number of IMD clients.
+    """Server that sends the frames of a channel or an engine to any number of IMD clients.
 
     An IMD engine only accepts a single client, and this client must not disconnect. If you connect a hub to the engine,
     the hub will be this client. Your own clients can then join late, be slow, pause, send invalid messages or crash
@@ -166,7 +166,7 @@ class Hub:
         self._gone: list[ClientStatus] = []
 
     def open(self) -> Self:
-        """Start to listen, and connect to the engine. Clients will be served as soon as the channel exists.
+        """Start listening, and connect to the engine. Clients are served as soon as the channel exists.
 
         Raises
         ------
@@ -209,7 +209,7 @@ class Hub:
 
     @property
     def clients(self) -> list[ClientStatus]:
-        """Statistics of each client, starting with former clients."""
+        """Statistics of each client, with former clients first."""
         with self._lock:
             return [*self._gone, *map(_client_status, [*self._clients, *self._lobby.all()])]
 
@@ -302,7 +302,7 @@ class Hub:
             del self._gone[:-_MOST_CLIENTS]
 
     def pause(self, client: Client, is_wanted: bool) -> None:
-        """Record that a client has paused or resumed, and forward this to the engine if it is enabled."""
+        """Record that a client has paused or resumed. Forward the message to the engine if enabled."""
         if "pause" not in self._forwards or self._feed is None:
             return
         with self._lock:
@@ -310,7 +310,7 @@ class Hub:
             self._ask(self._feed.link.pause, bool(self._pausing))
 
     def kill(self, client: Client) -> None:
-        """Record that a client has asked to end the simulation. If this is enabled, forward it to the engine."""
+        """Record that a client has asked to end the simulation. Forward the message to the engine if enabled."""
         if "kill" in self._forwards and self._feed is not None:
             self._report(f"{client.name}: asks for the end of the simulation")
             self._ask(self._feed.link.kill)
