@@ -15,6 +15,8 @@ from forked_python.workers import forked_workers
 from mpi_launcher import RANKS_SLEEP_WHILE_THEY_WAIT
 from parsed_topologies import parse_once
 
+gc.disable()  # until all tests are collected: what is collected stays
+
 # Started in the background by a script, a process ignores Ctrl-C, and all that it starts do: tests send it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -52,6 +54,7 @@ def pytest_collection_finish() -> None:
     """Leave the collected tests and what they import out of later garbage collections, which would look at them all."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

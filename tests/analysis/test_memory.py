@@ -19,6 +19,7 @@ pytestmark = [
 ]
 N_FRAMES = 4_000, 16_000
 ALLOWED = 5 << 19  # bytes: what an allocator takes at a time, and what is kept of how long all took
+MOST_TRIES = 5
 Measure = Callable[[str], list[dict[str, int]]]
 
 
@@ -52,6 +53,12 @@ def measure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measure]:
         asked.close()
 
 
+def smallest_growth(peaks: list[tuple[int, int]]) -> int:
+    """Return by how much the smallest peak of many frames exceeds the smallest peak of few frames."""
+    few, many = zip(*peaks, strict=True)
+    return min(many) - min(few)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_memory_grows_as_the_results_do(name: str, measure: Measure) -> None:
     case = CASES[name]
@@ -59,10 +66,17 @@ def test_memory_grows_as_the_results_do(name: str, measure: Measure) -> None:
     more = {what: many[what] - few[what] for what in few}
     of_frame, of_atom = case.beside
     stated = case.copies * more["bytes"] + more["frames"] * (of_frame + of_atom * many["atoms"])
-    assert more["peak"] <= stated + ALLOWED, f"{more['peak']:,} bytes more, stated are {stated:,}"
+    # A thread that starts before the one before it has ended takes a stack of its own, and a block may wait to be
+    # merged. Both only add to a peak, so the smallest of several peaks has the least of them. Growth is in all of them.
+    peaks = [(few["peak"], many["peak"])]
+    while (growth := smallest_growth(peaks)) > stated + ALLOWED and len(peaks) < MOST_TRIES:
+        few, many = measure(name)
+        peaks.append((few["peak"], many["peak"]))
+    assert growth <= stated + ALLOWED, f"{growth:,} bytes more, stated are {stated:,}; peaks: {peaks}"
 
 
 def test_memory_that_grows_is_seen(measure: Measure) -> None:
-    few, many = measure("DistanceArray")  # keeps all distances
+    tries = [measure("DistanceArray") for _ in range(MOST_TRIES)]  # keeps all distances
+    few, many = tries[0]
     kept = many["bytes"] - few["bytes"]
-    assert many["peak"] - few["peak"] > 0.8 * kept > 2 * ALLOWED
+    assert smallest_growth([(few["peak"], many["peak"]) for few, many in tries]) > 0.8 * kept > 2 * ALLOWED

@@ -15,6 +15,9 @@ from mdreel_lab.bench.rigs.hosts import Host
 
 T = TypeVar("T")
 
+BETWEEN_COMMANDS = 0.2
+"""Time between two commands that ask Slurm for a state, s. Commands one after another would keep a processor busy."""
+
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "scontrol", "sinfo", "squeue", "scancel")
 
 ENDED = ("COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL")
@@ -108,7 +111,7 @@ class Slurm:
             state = self.facts(job)["JobState"]
             return state if state in states else None
 
-        return wait_for(found, f"job {job} in {states}", self.logs, seconds)
+        return wait_for(found, f"job {job} in {states}", self.logs, seconds, BETWEEN_COMMANDS)
 
     def kill_step(self, job: str, step: int) -> str:
         """Kill what runs in a step of a job, until the job has ended; return its state."""
@@ -122,7 +125,7 @@ class Slurm:
             subprocess.run(words, env=self.environment, capture_output=True, timeout=60)
             return None
 
-        return wait_for(found, f"the end of job {job}", self.logs)
+        return wait_for(found, f"the end of job {job}", self.logs, pause=BETWEEN_COMMANDS)
 
     def wait_for_nodes(self, n_nodes: int) -> None:
         """Wait until all nodes are there."""
@@ -132,26 +135,28 @@ class Slurm:
             done = subprocess.run(words, env=self.environment, capture_output=True, text=True)
             return done.stdout.split() == n_nodes * ["idle"]
 
-        wait_for(ready, f"{n_nodes} nodes", self.logs)
+        wait_for(ready, f"{n_nodes} nodes", self.logs, pause=BETWEEN_COMMANDS)
 
     def end_jobs(self) -> None:
         """End all jobs, and wait for that."""
         # One that has ended meanwhile is no error.
         words = [*self._entrance, "scancel", "--user", "root"]
         subprocess.run(words, env=self.environment, capture_output=True, timeout=60)
-        wait_for(lambda: not self.command("squeue", "--noheader").strip(), "no jobs", self.logs)
+        wait_for(lambda: not self.command("squeue", "--noheader").strip(), "no jobs", self.logs, pause=BETWEEN_COMMANDS)
 
     def logs(self) -> str:
         """What the daemons say."""
         return "\n".join(f"{path.name}: {path.read_text()[-2000:]}" for path in sorted(self._folder.glob("*.log")))
 
 
-def wait_for(find: Callable[[], T], what: str, explain: Callable[[], str], seconds: float = 60.0) -> T:
-    """Ask until there is an answer; return it."""
+def wait_for(
+    find: Callable[[], T], what: str, explain: Callable[[], str], seconds: float = 60.0, pause: float = 0.02
+) -> T:
+    """Ask until there is an answer, with a pause, s, between two questions; return it."""
     end = time.monotonic() + seconds
     while not (found := find()):
         assert time.monotonic() < end, f"waited for {what}\n{explain()}"
-        time.sleep(0.02)
+        time.sleep(pause)
     return found
 
 

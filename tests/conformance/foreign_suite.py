@@ -78,7 +78,9 @@ def run_modules(modules: Iterable[str], plugin: str, folder: Path) -> dict[str, 
     """Run test modules of MDAnalysis under a plugin; return the report, with the output as ``text``."""
     report, configuration = folder / "report.json", folder / "pytest.ini"
     configuration.write_text("[pytest]\n")
-    options = ["-q", "--import-mode=importlib", "-p", "no:cacheprovider", "-p", "no:xdist", "-p", plugin]
+    # pytest would record each of 150,000 warnings.
+    without = [word for name in ("cacheprovider", "xdist", "warnings") for word in ("-p", f"no:{name}")]
+    options = ["-q", "--import-mode=importlib", *without, "-p", plugin]
     command = [sys.executable, "-m", "pytest", *options, "-c", str(configuration), "--rootdir", str(folder)]
     environment = {
         **os.environ,

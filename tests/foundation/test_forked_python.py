@@ -14,7 +14,7 @@ import pytest
 
 from forked_python import command
 from forked_python.command import fork_server, forked_python
-from forked_python.server import OF_DASK
+from forked_python.server import OF_DASK, OPTIONS
 from mdreel.execution.executors.dask.cluster import local_cluster
 
 
@@ -79,6 +79,29 @@ def test_processes_are_forked_after_dask_has_changed_the_environment(monkeypatch
     assert {name: os.environ[name] for name in OF_DASK} == OF_DASK
     words = [server.interpreter, "-c", "import sys; print('mdreel' in sys.modules)"]
     assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == "True\n"
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_processes_with_options_of_the_interpreter_are_forked(option: str) -> None:
+    code = "import os, sys; print(os.getppid(), sys.dont_write_bytecode)"
+    words = [forked_python(), option, "-c", code]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    assert said == [str(fork_server(sys.executable).process.pid), str(sys.dont_write_bytecode or option == "-B")]
+
+
+def test_options_that_variables_make_multiprocessing_pass_on_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONNOUSERSITE"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.delenv("PYTHONWARNINGS", raising=False)
+    monkeypatch.syspath_prepend(Path(command.__file__).parents[1])
+    code = """if True:
+        import subprocess
+        from forked_python.server import OPTIONS
+        assert {"-B", "-s"} <= set(subprocess._args_from_interpreter_flags()) <= set(OPTIONS)
+    """
+    subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, check=True
+    )
 
 
 def test_process_with_other_limits_is_not_forked() -> None:
