@@ -140,7 +140,7 @@ class DensityAnalysis(Analysis):
         return Boundaries("atoms are counted one by one at their positions")
 
     def computation(self, source: Source) -> Computation:
-        """Define the grid from the positions in one frame, and return the computation that counts the atoms."""
+        """Define the grid from the positions in one frame and return the computation that counts the atoms."""
         if self._extent is not None:
             low, high = self._extent
         else:

@@ -151,7 +151,7 @@ class DistanceArray(TwoGroupAnalysis):
         return "give pbc=False for distances without periodic images"
 
     def computation(self, source: Source) -> Computation:
-        """Read the reference, and return the computation that determines the distances in each frame."""
+        """Read the reference and return the computation that determines the distances in each frame."""
         if self._cutoff is not None:
             n_pairs = len(self._from) * len(self._second_numbers())
             check_size("sums for all pairs of atoms", _PAIR_BYTES * n_pairs, "select fewer atoms")

@@ -218,7 +218,7 @@ class LinearDensity(Analysis):
         )
 
     def computation(self, source: Source) -> Computation:
-        """Define the bins from the cell in one frame, and return the computation that sums the densities."""
+        """Define the bins from the cell in one frame and return the computation that sums the densities."""
         lengths = self._lengths(source)
         n_bins = (lengths // np.float32(self.binsize)).astype(int)
         if n_bins.min() < 1:

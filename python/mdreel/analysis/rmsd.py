@@ -213,7 +213,7 @@ class RMSD(Analysis):
         )
 
     def computation(self, source: Source) -> Computation:
-        """Read the reference, and return the computation that determines the RMSD of each frame."""
+        """Read the reference and return the computation that determines the RMSD of each frame."""
         universe = self._own_universe()
         if not self._groups:
             return rmsd(self._main.structure.read(source, universe), self._main.weights, self._superposition)

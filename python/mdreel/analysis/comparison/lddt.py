@@ -104,6 +104,6 @@ class LDDT(ResidueComparison):
         self._radius = check_length("radius", radius, empty=0.0, doubtful=2.5)
 
     def computation(self, source: Source) -> Computation:
-        """Find the distances in the reference, and return the computation that compares them to those in each frame."""
+        """Find the distances in the reference and return the computation that compares them to those in each frame."""
         _, residues = np.unique(self._resindices, return_inverse=True)
         return local_distances(self._reference_positions(source), residues.astype(np.uint32), self._radius)

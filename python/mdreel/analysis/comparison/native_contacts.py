@@ -124,7 +124,7 @@ class NativeContacts(ReferenceComparison):
         self._min_separation, self._measure = min_separation, (float(beta), float(lambda_constant))
 
     def computation(self, source: Source) -> Computation:
-        """Find the contacts in the reference, and return the computation that finds their fraction in each frame."""
+        """Find the contacts in the reference and return the computation that finds their fraction in each frame."""
         reference = self._reference_positions(source)
         pairs, distances = contacts_of(reference, reference, None, self._radius)
         residues = self._resindices[pairs].astype(np.int64)

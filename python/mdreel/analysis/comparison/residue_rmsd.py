@@ -94,7 +94,7 @@ class ResidueRMSD(ResidueComparison):
         self._superposition = bool(superposition)
 
     def computation(self, source: Source) -> Computation:
-        """Read the reference, and return the computation that determines the RMSD of all atoms and of each residue."""
+        """Read the reference and return the computation that determines the RMSD of all atoms and of each residue."""
         reference, residues = self._reference_positions(source), self._resindices
         everyone = np.arange(len(residues), dtype=np.uint32)
         whole = (everyone, reference, None)

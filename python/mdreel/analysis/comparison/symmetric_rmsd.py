@@ -148,7 +148,7 @@ class SymmetricRMSD(ReferenceComparison):
         raise MissingDataError(f"{message}, so it is not known which ones are equivalent: {remedy}")
 
     def computation(self, source: Source) -> Computation:
-        """Read the reference, and return the computation that finds the smallest RMSD over all orders."""
+        """Read the reference and return the computation that finds the smallest RMSD over all orders."""
         references = self._reference_positions(source)[self.orders]
         return symmetric_rmsd(np.ascontiguousarray(references), self._superposition)
 

@@ -124,7 +124,7 @@ class TMScore(ReferenceComparison):
             raise MismatchError(f"{message}, not {n_residues}")
 
     def computation(self, source: Source) -> Computation:
-        """Read the reference, and return the computation that determines the scores of each frame."""
+        """Read the reference and return the computation that determines the scores of each frame."""
         order = np.argsort(self._resindices, kind="stable").astype(np.uint32)
         reference = np.ascontiguousarray(self._reference_positions(source)[order])
         return template_scores(len(order), order, reference, self._n_residues)

@@ -105,7 +105,7 @@ class FunctionAnalysis(Analysis):
         return Boundaries("the requirements of a user function are unknown")
 
     def computation(self, source: Source) -> Computation:
-        """Call the function once to find the shape of its result, and return the computation that calls it."""
+        """Call the function once to find the shape of its result and return the computation that calls it."""
         places = self._groups.members(self.atoms)
         takes_blocks = self._per == "block"
         if isinstance(self._reduce, Reducer):
