@@ -4,12 +4,21 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
 
+import numpy as np
+
+import mdreel
 from architecture.checkout import ROOT
+from mdreel._core import FrameSet
+from mdreel.live.channels.consumer import Consumer
+from mdreel.live.channels.frame import Frame
+from mdreel.live.channels.status import Status
 
 SIMULATION = Path(__file__).with_name("plumed_simulation.py")
 BUILD = ROOT / "extras" / "plumed" / "build.py"
@@ -83,3 +92,29 @@ class PlumedRuns:
         """Wait for a program that has to fail; return what it has said."""
         assert process.wait(LONG) != 0, self.said()
         return self.said()
+
+
+def frames_of(channel: str, **how: Any) -> list[Frame]:
+    """Return copies of all frames of a channel."""
+    with Consumer(channel, wait=LONG, timeout=LONG, **how) as consumer:
+        return [frame.copy() for frame in consumer]
+
+
+def read_file(path: str | Path) -> Any:
+    """Return all frames of a file."""
+    source = mdreel.open(path)
+    reader = source.reader(np.arange(source.n_atoms, dtype=np.uint32), ["positions"])
+    return reader.read(FrameSet.range(0, 1, source.n_frames))
+
+
+def await_state(channel: str, has_come: Callable[[Status], bool]) -> None:
+    """Wait for a state of a channel that a simulation creates."""
+    until = monotonic() + LONG
+    while monotonic() < until:
+        try:
+            if has_come(Status.read(channel)):
+                return
+        except FileNotFoundError:
+            pass
+        sleep(0.01)
+    raise AssertionError(f"the channel {channel} did not reach the state in time")

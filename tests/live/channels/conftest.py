@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import plumed_engine
 from managed_programs import Programs, compiled
 from mdreel_lab.bench.rigs.hosts import Host, network_hosts, why_there_are_none
 
@@ -62,3 +63,17 @@ def programs(opening: Path, tmp_path: Path) -> Programs:
     frames = tmp_path / "frames"
     frames.mkdir(mode=0o700)
     return Programs(opening, frames)
+
+
+@pytest.fixture(scope="session")
+def plumed_plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the compiled action of PLUMED."""
+    missing = plumed_engine.missing_program()
+    if missing is not None:
+        pytest.skip(f"{missing} is not installed")
+    return plumed_engine.compiled(tmp_path_factory.mktemp("plugin"))
+
+
+@pytest.fixture
+def plumed(plumed_plugin: Path, tmp_path: Path) -> plumed_engine.PlumedRuns:
+    return plumed_engine.PlumedRuns(plumed_plugin, tmp_path)

@@ -3,7 +3,6 @@
 import re
 import signal
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -15,13 +14,12 @@ from MDAnalysisTests.datafiles import DCD, PSF, XTC
 from numpy.typing import NDArray
 
 import mdreel
-from mdreel._core import FrameSet
 from mdreel.errors import StreamError
 from mdreel.live.channels.consumer import Consumer
 from mdreel.live.channels.frame import Frame
 from mdreel.live.channels.status import Status
 from mdreel.live.producers.producer import Producer
-from plumed_engine import LONG, PlumedRuns, compiled, missing_program
+from plumed_engine import LONG, PlumedRuns, await_state, frames_of, read_file
 
 N_ARGON = 216
 INTERVAL = 5
@@ -42,20 +40,6 @@ nconfig 10 trajectory.xyz
 ADK = ("--mf_dcd", DCD, "--timestep", "0.5")
 
 
-@pytest.fixture(scope="session")
-def plugin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the compiled action."""
-    missing = missing_program()
-    if missing is not None:
-        pytest.skip(f"{missing} is not installed")
-    return compiled(tmp_path_factory.mktemp("plugin"))
-
-
-@pytest.fixture
-def plumed(plugin: Path, tmp_path: Path) -> PlumedRuns:
-    return PlumedRuns(plugin, tmp_path)
-
-
 @pytest.fixture
 def simulated(plumed: PlumedRuns) -> PlumedRuns:
     """Skip the test without OpenMM."""
@@ -63,33 +47,8 @@ def simulated(plumed: PlumedRuns) -> PlumedRuns:
     return plumed
 
 
-def frames_of(channel: str, **how: Any) -> list[Frame]:
-    with Consumer(channel, wait=LONG, timeout=LONG, **how) as consumer:
-        return [frame.copy() for frame in consumer]
-
-
-def read_file(path: str | Path) -> Any:
-    """Return all frames of a file."""
-    source = mdreel.open(path)
-    reader = source.reader(np.arange(source.n_atoms, dtype=np.uint32), ["positions"])
-    return reader.read(FrameSet.range(0, 1, source.n_frames))
-
-
 def positions_of(frames: list[Frame]) -> NDArray[Any]:
     return np.array([frame.positions for frame in frames])
-
-
-def await_state(channel: str, has_come: Callable[[Status], bool]) -> None:
-    """Wait for a state of a channel that a simulation creates."""
-    until = monotonic() + LONG
-    while monotonic() < until:
-        try:
-            if has_come(Status.read(channel)):
-                return
-        except FileNotFoundError:
-            pass
-        sleep(0.01)
-    raise AssertionError(f"the channel {channel} did not reach the state in time")
 
 
 def refused(plumed: PlumedRuns, *lines: str) -> str:
