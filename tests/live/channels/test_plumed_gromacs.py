@@ -15,6 +15,7 @@ import mdreel
 from live.steering.gromacs import SETTINGS, WATER, gmx, structure
 from mdreel.live.channels.status import Status
 from plumed_engine import LONG, PlumedRuns, await_state, frames_of, read_file
+from plumed_simulation import c_library
 
 N_STEPS, STRIDE = 200, 20
 
@@ -30,11 +31,12 @@ def gmx_with_plumed() -> str | None:
 
 
 @pytest.fixture
-def mdrun(plumed: PlumedRuns) -> tuple[str, ...]:
+def mdrun(plumed: PlumedRuns, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
     """Write the input of a run of water; return the command of the run."""
     program = gmx_with_plumed()
     if program is None or structure() is None:
         pytest.skip("there is no GROMACS with PLUMED (MDREEL_GMX_PLUMED can name one)")
+    monkeypatch.setenv("PLUMED_KERNEL", str(c_library().with_name("libplumedKernel.so")))
     folder, conf = plumed.folder, structure()
     assert conf is not None
     (folder / "conf.gro").write_bytes(conf.read_bytes())
