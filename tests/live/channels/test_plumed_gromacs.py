@@ -99,4 +99,4 @@ def test_action_of_other_atoms_ends_mdrun_with_a_message(plumed: PlumedRuns, mdr
     plumed.write_input("MDREEL_CHANNEL CHANNEL=water ATOMS=1-700")
     with plumed.start(*mdrun) as process:
         said = plumed.fail(process)
-    assert "700" in said
+    assert "atom 649 out of range" in said
