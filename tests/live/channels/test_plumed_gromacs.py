@@ -30,12 +30,18 @@ def gmx_with_plumed() -> str | None:
     return program if "-plumed" in said else None
 
 
-@pytest.fixture
-def mdrun(plumed: PlumedRuns, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
-    """Write the input of a run of water; return the command of the run."""
-    program = gmx_with_plumed()
-    if program is None or structure() is None:
+@pytest.fixture(scope="module", autouse=True)
+def program() -> str:
+    """Return the program, or skip the tests before anything is compiled."""
+    found = gmx_with_plumed()
+    if found is None or structure() is None:
         pytest.skip("there is no GROMACS with PLUMED (MDREEL_GMX_PLUMED can name one)")
+    return found
+
+
+@pytest.fixture
+def mdrun(program: str, plumed: PlumedRuns, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
+    """Write the input of a run of water; return the command of the run."""
     monkeypatch.setenv("PLUMED_KERNEL", str(c_library().with_name("libplumedKernel.so")))
     folder, conf = plumed.folder, structure()
     assert conf is not None
