@@ -1,4 +1,4 @@
-"""Topologies and single frames of MDAnalysisTests, each of which a process reads only once.
+"""Topologies and single frames of MDAnalysisTests. A process reads each of them only once.
 
 Of the topology with 47,681 atoms, MDAnalysis parses the TPR file twice in 0.6 s, reads the GRO file in 0.2 s and finds
 the fragments in 0.4 s. Copies of what was read take 0.02 s, and the fragments 0.1 s; a thousand tests begin with one of

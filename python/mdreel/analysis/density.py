@@ -37,7 +37,7 @@ class DensityAnalysis(Analysis):
     Parameters
     ----------
     atomgroup : MDAnalysis.AtomGroup or Universe
-        The atoms to count, each of which can occur only once.
+        The atoms to count. No atom can occur twice.
     delta : float
         Width of a bin in Å.
     metadata : mapping, optional

@@ -71,7 +71,7 @@ class LinearDensity(Analysis):
     Parameters
     ----------
     select : MDAnalysis.AtomGroup, UpdatingAtomGroup or Universe
-        The atoms, each of which can occur only once. If you use an UpdatingAtomGroup, each frame contributes the atoms
+        The atoms. No atom can occur twice. If you use an UpdatingAtomGroup, each frame contributes the atoms
         that are selected in this frame.
     grouping : {"atoms", "residues", "segments", "fragments"}
         Whether to place mass and charge at the atoms, or at the centre of mass of the selected atoms of a residue,

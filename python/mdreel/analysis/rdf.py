@@ -103,7 +103,7 @@ class InterRDF(TwoGroupAnalysis):
     -----
     RangeWarning
         If the range extends beyond half of the shortest lattice vector of the cell in a frame. Beyond this distance, a
-        pair has several images of which only the nearest is counted, so g(r) will be too low.
+        pair has several images. Only the nearest is counted, so g(r) will be too low.
 
     Notes
     -----

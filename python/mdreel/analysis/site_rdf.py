@@ -100,7 +100,7 @@ class InterRDF_s(Analysis):  # noqa: N801 (MDAnalysis's name)
     -----
     RangeWarning
         If the range extends beyond half of the shortest lattice vector of the cell in a frame. Beyond this distance, a
-        pair has several images of which only the nearest is counted, so g(r) will be too low.
+        pair has several images. Only the nearest is counted, so g(r) will be too low.
 
     Notes
     -----

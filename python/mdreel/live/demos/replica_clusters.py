@@ -23,7 +23,8 @@ from mdreel.results.column import Column
 from mdreel.results.files import write
 
 MOST_FRAMES = 400
-"""Maximum number of frames of each replica that are compared. If there are more, only every second one is kept."""
+"""Maximum number of frames of each replica that are compared. If there are more, only every second one is kept, then
+every fourth one, and so on."""
 
 _SHOWN = "Clusters of all replicas"
 _HISTORY = "Visited clusters"
@@ -33,7 +34,7 @@ _POLL_SECONDS = 0.02
 
 
 class ReplicaFrames:
-    """Frames of a replica, of which at most `MOST_FRAMES` are kept.
+    """At most `MOST_FRAMES` frames of a replica.
 
     Parameters
     ----------

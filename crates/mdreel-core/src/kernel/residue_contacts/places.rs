@@ -22,7 +22,7 @@ impl Default for Places {
 }
 
 impl Places {
-    /// Makes room for the places of `n_pairs` pairs, of which there are as many as before or more.
+    /// Makes room for the places of `n_pairs` pairs. The number of pairs never decreases.
     pub(super) fn widen_for(&mut self, n_pairs: usize) {
         if let Places::Short(places) = self
             && n_pairs > MOST_SHORT
@@ -31,7 +31,7 @@ impl Places {
         }
     }
 
-    /// Adds a place, for which there is room.
+    /// Adds a place. The caller has made room for it.
     pub(super) fn push(&mut self, place: u32) {
         match self {
             Places::Short(places) => places.push(place as u16),
@@ -39,7 +39,7 @@ impl Places {
         }
     }
 
-    /// Adds the places of another list, each of which is now that of `moved`. There is room for these.
+    /// Adds the places in another list, after replacing place `i` by `moved[i]`. The caller has made room for them.
     pub(super) fn extend_moved(&mut self, next: Places, moved: &[u32]) {
         match (self, next) {
             (Places::Short(places), Places::Short(next)) => {
@@ -55,7 +55,7 @@ impl Places {
         }
     }
 
-    /// Replaces each place by that of `moved`, which has no more pairs.
+    /// Replaces place `i` by `moved[i]`. The number of pairs stays the same.
     pub(super) fn move_all(&mut self, moved: &[u32]) {
         match self {
             Places::Short(places) => places.iter_mut().for_each(|place| *place = moved[usize::from(*place)] as u16),
