@@ -19,14 +19,20 @@ TIME_LIMIT = 4 * 3600.0
 
 
 class Analyses:
-    """Runner of points of analyses on data in one folder, with records in another, on the hosts of an allocation."""
+    """Runner of points of analyses on data in one folder, with records in another, on the hosts of an allocation.
+
+    Attributes
+    ----------
+    inputs : InputFiles
+        Provider of the input files of points.
+    """
 
     def __init__(self, folder: Path, data: Path, log: Callable[[str], object], allocation: Allocation) -> None:
         self._folder = folder
         self._data = data
         self._log = log
         self._allocation = allocation
-        self._inputs = InputFiles(data, log)
+        self.inputs = InputFiles(data, log)
 
     def run(self, point: Point) -> Kept[Point]:
         """Run a point; return its record, which its process has kept.
@@ -66,7 +72,7 @@ class Analyses:
 
     def _order(self, point: Point, load: int, n_cores: int, places: dict[str, int]) -> Order:
         """Make the data of a point, and return its order."""
-        inputs = self._inputs.of(point)
+        inputs = self.inputs.of(point)
         facts: dict[str, Any] = {
             "oversubscribed": point.n_workers > n_cores,
             "n_cores": n_cores,

@@ -38,6 +38,12 @@ SELECTION = "protein and name CA"
 SYSTEMS: Mapping[str, tuple[str, str, str]] = {"adk": ("PSF", "DCD", "adk.psf"), "water": ("GRO", "XTC", "water.gro")}
 """The systems: topology and trajectory by their names in MDAnalysisTests, and what the topology is called here."""
 
+N_ATOMS: Mapping[str, int] = {"adk": 3_341, "water": 47_681}
+"""Numbers of atoms of the systems."""
+
+UNIQUE_FRAMES = 41_870
+"""Frames of a stand-in that differ. Longer files repeat them, as the papers repeat their trajectory."""
+
 PUBLISHED_FRAMES = 4_187
 """Frames of the trajectory of adenylate kinase in the papers of 2017 to 2019, which they repeat 50 to 600 times."""
 
@@ -69,6 +75,11 @@ class System:
         return self.folder / f"{self.name}-{self.n_frames}{FORMS[form]}"
 
 
+def bytes_of_frame(form: str, n_atoms: int) -> int:
+    """Estimate the size of a frame in a file of one of `FORMS`."""
+    return 200 + (4 if form == "xtc" else 12) * n_atoms
+
+
 def make(name: str, n_frames: int, folder: Path, forms: Sequence[str] = ("xtc", "dcd")) -> System:
     """Make the files of a system that are not there yet, and return it.
 
@@ -94,6 +105,10 @@ def make(name: str, n_frames: int, folder: Path, forms: Sequence[str] = ("xtc", 
                 temporary.write_bytes(Path(topology).read_bytes())
         _write_structure(source, system)
         missing = [system.trajectory(form) for form in forms if not system.trajectory(form).exists()]
+        if n_frames > UNIQUE_FRAMES:
+            repeated = [path for path in missing if path.suffix != FORMS["h5md"]]
+            _repeat_frames(make(name, UNIQUE_FRAMES, folder, ("xtc",)), n_frames, repeated)
+            missing = [path for path in missing if path not in repeated]
         if missing:
             _write_trajectories(source, n_frames, missing)
         for form in forms:
@@ -145,6 +160,15 @@ def _write_trajectories(source: Any, n_frames: int, paths: Sequence[Path]) -> No
             step.time = number * dt
             for writer in writers:
                 writer.write(made.atoms)
+
+
+def _repeat_frames(base: System, n_frames: int, paths: Sequence[Path]) -> None:
+    """Write the frames of a shorter system in turn. Files of HDF5 are not written so: mdreel's have other chunks."""
+    from mdreel.trajectory.convert import convert
+
+    for path in paths:
+        n_copies = -(-n_frames // base.n_frames)
+        convert(n_copies * [str(base.trajectory("xtc"))], path, stop=n_frames)
 
 
 def noisy(real: NDArray[np.float32], n_frames: int) -> Iterator[NDArray[np.float32]]:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mdreel.errors import UnsupportedError
-from mdreel_lab.bench.data import System, make
+from mdreel_lab.bench.data import N_ATOMS, System, bytes_of_frame, make
 from mdreel_lab.bench.grid import Point
 from mdreel_lab.bench.own_data import OwnData
 from mdreel_lab.bench.processes import last_line
+from mdreel_lab.bench.room import Room
 from mdreel_lab.bench.scenario import PEERS
 
 STORED = "mdreel-bench-data"
@@ -36,19 +37,25 @@ class InputFiles:
         self._data = data.absolute()
         self._log = log
         self._made: set[tuple[str, int, str]] = set()
+        self._room = Room(self._data)
 
     def of(self, point: Point) -> Inputs:
         """Return the files of a point, and make those that do not exist.
 
-        Raise an `UnsupportedError` if the storage of the point does not exist here, or files have no stripes there.
+        Raise an `UnsupportedError` if the storage of the point does not exist here, files have no stripes there, or the
+        disk has no room for them.
         """
         storage = Path(point.storage)
         if point.storage and not storage.is_dir():
             raise UnsupportedError(f"the folder {storage} of the storage does not exist here")
         topology, reference, path = self._own(point) if point.trajectory else self._of_system(point)
+        whole = path
         if point.storage:
             path = _stored(path, storage / STORED)
-        paths = _segments(path, self._segment_folder(path, point), point.n_segments)
+        paths = [path] if point.n_segments == 1 else self._segments(path, point, whole)
+        if (point.cache == "copy" or point.workload == "split") and paths[0].is_relative_to(self._data):
+            needed = {whole, paths[0].parent}
+            self._room.make(paths[0].with_name("copy"), sum(one.stat().st_size for one in paths), needed)
         if point.stripes:
             paths = [_striped(paths[0], point.stripes)]
         return Inputs(topology, reference, paths)
@@ -56,11 +63,14 @@ class InputFiles:
     def _of_system(self, point: Point) -> tuple[Path, Path, Path]:
         system = System(point.system, point.n_frames, self._data)
         path = system.trajectory(point.format)
-        if not path.exists():
+        is_new = not path.exists()
+        if is_new:
+            self._room.make(path, point.n_frames * bytes_of_frame(point.format, N_ATOMS[point.system]))
             self._log(f"making {path}: {point.n_frames:,} frames")
-        if (what := (point.system, point.n_frames, point.format)) not in self._made:
+        if is_new or (point.system, point.n_frames, point.format) not in self._made:
             make(point.system, point.n_frames, self._data, (point.format,))
-            self._made.add(what)
+            self._made.add((point.system, point.n_frames, point.format))
+        self._room.use(path, is_new=is_new)
         return system.topology, system.reference, path
 
     def _own(self, point: Point) -> tuple[Path, Path, Path]:
@@ -72,10 +82,21 @@ class InputFiles:
         reference = own.make_reference() if point.program in PEERS else own.reference
         return own.topology, reference, own.make(point.format)
 
-    def _segment_folder(self, path: Path, point: Point) -> Path:
-        """Return the folder of segments: beside files that the benchmark has made, never beside those of users."""
+    def _segments(self, path: Path, point: Point, whole: Path) -> list[Path]:
+        """Return a trajectory, split into files: beside files that the benchmark made, never beside those of users."""
         beside = path.parent if point.storage or not point.trajectory else self._data
-        return beside / f"{path.stem}-{point.format}-in-{point.n_segments}"
+        folder = beside / f"{path.stem}-{point.format}-in-{point.n_segments}"
+        is_new = not folder.exists()
+        if is_new and beside == self._data:
+            self._room.make(folder, path.stat().st_size, {whole})
+        if is_new:
+            _split(path, folder, point.n_segments)
+        self._room.use(folder, is_new=is_new)
+        return sorted(folder.glob(f"part-*{path.suffix}"))
+
+    def room(self) -> int:
+        """Return the number of bytes that generated trajectories can have."""
+        return self._room.size()
 
 
 def _writes_beside(point: Point) -> bool:
@@ -83,20 +104,16 @@ def _writes_beside(point: Point) -> bool:
     return not point.storage and point.program in ("mdanalysis", "published") and point.format in ("xtc", "trr")
 
 
-def _segments(path: Path, folder: Path, n_segments: int) -> list[Path]:
-    """Return a trajectory, split into a number of files."""
-    if n_segments == 1:
-        return [path]
+def _split(path: Path, folder: Path, n_parts: int) -> None:
+    """Split a trajectory into files in a folder, which appears when it is complete."""
     from mdreel.trajectory.split import split
 
-    if not folder.exists():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as made:
-            parts = Path(made, "parts")
-            parts.mkdir()
-            split(path, parts / f"part{path.suffix}", n_parts=n_segments)
-            parts.rename(folder)
-    return sorted(folder.glob(f"part-*{path.suffix}"))
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as made:
+        parts = Path(made, "parts")
+        parts.mkdir()
+        split(path, parts / f"part{path.suffix}", n_parts=n_parts)
+        parts.rename(folder)
 
 
 def _stored(path: Path, folder: Path) -> Path:

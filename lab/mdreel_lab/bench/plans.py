@@ -24,12 +24,22 @@ def plan(name: str, scenario: Scenario | Exchange, size: str) -> Sequence[Scenar
     return points_of(name, scenario, scenario.size(size))
 
 
-def keep_plan(folder: Path, name: str, source: Path, size: str, points: Sequence[ScenarioPoint]) -> None:
-    """Save the scenario file and the keys of its points at one size, for the report."""
+def keep_plan(
+    folder: Path, name: str, source: Path, size: str, points: Sequence[ScenarioPoint], chosen: Any = None
+) -> None:
+    """Save the scenario file and the keys of its points at one size, for the report; and how the size was chosen."""
     place = folder / PLANS / f"{name}.toml"
     if place.resolve() != source.resolve():
         write_text(place, source.read_text(encoding="utf-8"))
-    write_json(place.with_suffix(".json"), {"size": size, "keys": [point.key for point in points]})
+    said = {} if chosen is None else {"chosen": chosen}
+    write_json(place.with_suffix(".json"), {"size": size, **said, "keys": [point.key for point in points]})
+
+
+def chosen_before(folder: Path, name: str, size: str) -> Any:
+    """Return how the size of a scenario was chosen when it was begun at this size, or None."""
+    place = folder / PLANS / f"{name}.json"
+    content = read_json(place) if place.exists() else {}
+    return content.get("chosen") if isinstance(content, dict) and content.get("size") == size else None
 
 
 def planned(folder: Path) -> list[str]:

@@ -11,9 +11,11 @@ from mdreel_lab.bench.analyses import Analyses
 from mdreel_lab.bench.exchange.exchanges import Exchanges
 from mdreel_lab.bench.exchange.pairs import Node
 from mdreel_lab.bench.exchange.points import ExchangePoint
-from mdreel_lab.bench.plans import ScenarioPoint, keep_plan, plan
+from mdreel_lab.bench.plans import ScenarioPoint, plan
 from mdreel_lab.bench.records import DONE, FAILED, LEFT_OUT, Kept, find, keep
+from mdreel_lab.bench.scenario import SIZES
 from mdreel_lab.bench.scenario_files import read_scenario
+from mdreel_lab.bench.size_choice import LARGEST, SizeChoice
 
 Log = Callable[[str], object]
 
@@ -53,27 +55,25 @@ class Runner:
         self._nodes = nodes
         self._allocation = Allocation() if allocation is None else allocation
 
-    def run(self, scenarios: Sequence[Path], size: str) -> Counts:
-        """Run scenarios, given by their files, at a size.
+    def run(self, scenarios: Sequence[Path], size: str, seconds: float = 3600.0) -> Counts:
+        """Run scenarios, given by their files, at a size; at the size `LARGEST`, each one takes the given time.
 
         Raise a `MismatchError` or `OSError` before anything is run if a scenario cannot be read, or the folder not be
         written.
         """
-        planned: list[tuple[Path, Sequence[ScenarioPoint]]] = []
         for path in scenarios:
-            if path.stem in (other.stem for other, _ in planned):
+            if path.stem in (other.stem for other in scenarios if other is not path):
                 raise MismatchError(f"two scenarios are called {path.stem}")
-            planned.append((path, plan(path.stem, read_scenario(path), size)))
+            plan(path.stem, read_scenario(path), SIZES[0] if size == LARGEST else size)
         self._folder.mkdir(parents=True, exist_ok=True)
-        for path, points in planned:
-            keep_plan(self._folder, path.stem, path, size, points)
-        counts, began = Counts(), monotonic()
-        every = [point for _, points in planned for point in points]
-        before = [find(self._folder, point) for point in every]
-        wanted = [point for point, kept in zip(every, before, strict=True) if kept is None or kept.status != DONE]
-        counts.n_kept = len(every) - len(wanted)
         analyses = Analyses(self._folder, self._data, self._log, self._allocation)
         with Exchanges(self._folder, self._data, self._shared, self._nodes) as exchanges:
+            choice = SizeChoice(self._folder, seconds, self._allocation, analyses, exchanges, self._log)
+            every = [point for path in scenarios for point in choice.points(path, size)]
+            counts, began = Counts(), monotonic()
+            before = [find(self._folder, point) for point in every]
+            wanted = [point for point, kept in zip(every, before, strict=True) if kept is None or kept.status != DONE]
+            counts.n_kept = len(every) - len(wanted)
             for i, point in enumerate(wanted, 1):
                 kept = _attempt(point, analyses, exchanges)
                 keep(self._folder, kept)

@@ -1,5 +1,6 @@
 """Run the experiments of the papers and compare with published values."""
 
+import math
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,6 +16,7 @@ Example:
 RUN_EXAMPLES = """\
 Examples:
   mdreel bench run --all -o results
+  mdreel bench run --all --size largest --minutes 10 -o results
   mdreel bench run 2017-formats --size full -o results
   mdreel bench run '2024-*' -o results
   mdreel bench run mine.toml -o results
@@ -52,7 +54,21 @@ def run(
         Argument(metavar="SCENARIO...", help="Scenarios: names such as 2017-formats or '2024-*', or TOML files."),
     ] = None,
     everything: Annotated[bool, Option("--all", group=shared.INPUT, help="Run all scenarios of mdreel.")] = False,
-    size: Annotated[Literal["small", "full"], Option(group=shared.INPUT, help="Size of the runs.")] = "small",
+    size: Annotated[
+        Literal["small", "full", "largest"],
+        Option(
+            group=shared.INPUT,
+            help="Size of the runs: small, full as in the papers, or the largest that this machine allows.",
+        ),
+    ] = "small",
+    minutes: Annotated[
+        float | None,
+        Option(
+            metavar="N",
+            group=shared.INPUT,
+            help="Time of each scenario at the size largest, in minutes.  [default: 60]",
+        ),
+    ] = None,
     schema: Annotated[bool, Option(group=shared.INPUT, help="Print the schema of scenarios (JSON Schema).")] = False,
     folder: Annotated[
         Path | None,
@@ -155,6 +171,8 @@ def run(
         raise CommandError("give either names or files of scenarios (see mdreel bench list) or --all", ExitCode.USAGE)
     if folder is None:
         raise CommandError("give the folder of the records: -o FOLDER", ExitCode.USAGE)
+    if minutes is not None and (size != "largest" or not 0 < minutes < math.inf):
+        raise CommandError("--minutes is a positive time for --size largest", ExitCode.USAGE)
     if (hosts is None) != (launcher is None):
         raise CommandError("--hosts and --launcher go together", ExitCode.USAGE)
 
@@ -178,7 +196,7 @@ def run(
         allocation = Allocation()
         if any(are_analyses):
             allocation = allocation_of(names, launcher, mpi_launcher, cores, per_core, scheduler)
-        tally = Runner(folder, data, log, shared, nodes, allocation).run(paths, size)
+        tally = Runner(folder, data, log, shared, nodes, allocation).run(paths, size, 60 * (minutes or 60))
         if with_report:
             from mdreel_lab.bench.machines import machines_of
             from mdreel_lab.bench.report import write_reports

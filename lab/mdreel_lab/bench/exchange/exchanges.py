@@ -11,7 +11,7 @@ from typing import Any
 from mdreel.errors import UnsupportedError
 from mdreel.execution.available_cores import available_processors
 from mdreel.timing.environment import environment_of, versions
-from mdreel_lab.bench.exchange.catalogue import DYAD, MOOSEFS
+from mdreel_lab.bench.exchange.catalogue import DYAD, MOOSEFS, SHARED
 from mdreel_lab.bench.exchange.nodes import Nodes, folders_on
 from mdreel_lab.bench.exchange.pairs import Node, run_pairs
 from mdreel_lab.bench.exchange.places import MEMORY, Places, kind_of
@@ -31,8 +31,15 @@ class Exchanges(ExitStack):
     def __init__(self, folder: Path, data: Path, shared: Path | None, launched: Sequence[Node] = ()) -> None:
         super().__init__()
         self._folder = folder
+        self._has_shared = shared is not None
         self._places = self.enter_context(Places(data, shared))
         self._nodes = self.enter_context(Nodes(data, launched))
+
+    def can_run(self, point: ExchangePoint) -> bool:
+        """Return whether the programs of a point are installed, and its shared folder was given."""
+        if point.solution == SHARED and not self._has_shared:
+            return False
+        return not WAYS[point.solution][0].missing(work_of(point, 0, Path(), ""))
 
     def run(self, point: ExchangePoint) -> Kept[ExchangePoint]:
         """Run a point; return its record.
