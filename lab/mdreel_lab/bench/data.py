@@ -80,10 +80,11 @@ def bytes_of_frame(form: str, n_atoms: int) -> int:
     return 200 + (4 if form == "xtc" else 12) * n_atoms
 
 
-def make(name: str, n_frames: int, folder: Path, forms: Sequence[str] = ("xtc", "dcd")) -> System:
+def make(name: str, n_frames: int, folder: Path, forms: Sequence[str] = ("xtc", "dcd"), *, scan: bool = True) -> System:
     """Make the files of a system that are not there yet, and return it.
 
-    Every file is written under a temporary name and renamed when it is complete. Raise an `UnsupportedError` if
+    With `scan`, MDAnalysis opens the files, because it scans an XTC file when it first opens it, and stores the offsets.
+    Its job should not include this. Every file is written under a temporary name and renamed when it is complete. Raise an `UnsupportedError` if
     MDAnalysisTests is not installed, or an `OSError` if the files cannot be written.
     """
     import MDAnalysis as mda
@@ -107,12 +108,11 @@ def make(name: str, n_frames: int, folder: Path, forms: Sequence[str] = ("xtc", 
         missing = [system.trajectory(form) for form in forms if not system.trajectory(form).exists()]
         if n_frames > UNIQUE_FRAMES:
             repeated = [path for path in missing if path.suffix != FORMS["h5md"]]
-            _repeat_frames(make(name, UNIQUE_FRAMES, folder, ("xtc",)), n_frames, repeated)
+            _repeat_frames(make(name, UNIQUE_FRAMES, folder, ("xtc",), scan=False), n_frames, repeated)
             missing = [path for path in missing if path not in repeated]
         if missing:
             _write_trajectories(source, n_frames, missing)
-        for form in forms:
-            # MDAnalysis scans an XTC file when it first opens it, and stores the offsets. Its job excludes this.
+        for form in forms if scan else ():
             mda.Universe(str(system.topology), str(system.trajectory(form)))
     return system
 

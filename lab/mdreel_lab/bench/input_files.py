@@ -36,7 +36,7 @@ class InputFiles:
     def __init__(self, data: Path, log: Callable[[str], object]) -> None:
         self._data = data.absolute()
         self._log = log
-        self._made: set[tuple[str, int, str]] = set()
+        self._made: set[tuple[str, int, str, bool]] = set()
         self._room = Room(self._data)
 
     def of(self, point: Point) -> Inputs:
@@ -67,9 +67,10 @@ class InputFiles:
         if is_new:
             self._room.make(path, point.n_frames * bytes_of_frame(point.format, N_ATOMS[point.system]))
             self._log(f"making {path}: {point.n_frames:,} frames")
-        if is_new or (point.system, point.n_frames, point.format) not in self._made:
-            make(point.system, point.n_frames, self._data, (point.format,))
-            self._made.add((point.system, point.n_frames, point.format))
+        what = (point.system, point.n_frames, point.format, point.program in PEERS)
+        if is_new or what not in self._made:
+            make(*what[:2], self._data, (point.format,), scan=what[3])
+            self._made.add(what)
         self._room.use(path, is_new=is_new)
         return system.topology, system.reference, path
 

@@ -1,5 +1,6 @@
 """Room for generated trajectories on a disk."""
 
+import gc
 import shutil
 from collections.abc import Collection
 from pathlib import Path
@@ -8,6 +9,10 @@ from mdreel.errors import UnsupportedError
 from mdreel_lab.bench.records import read_json, write_json
 
 _LIST = "generated.json"
+
+_MOST_RESERVED = 2e9
+_RESERVED_SHARE = 0.05
+"""Space that remains free for records and other programs: this share of the disk, at most 2 GB."""
 
 
 class Room:
@@ -38,6 +43,7 @@ class Room:
         """
         if n_bytes <= self._free():
             return
+        gc.collect()  # readers of MDAnalysis are cycles, and hold files that were removed
         kept = {one.name for one in needed}
         names = [name for name in self._names() if name not in kept and name != path.name]
         free = self._free() + sum(_bytes_of(self._folder / name) for name in names)
@@ -54,7 +60,8 @@ class Room:
 
     def _free(self) -> int:
         existing = next(one for one in (self._folder, *self._folder.parents) if one.exists())
-        return shutil.disk_usage(existing).free
+        usage = shutil.disk_usage(existing)
+        return usage.free - int(min(_MOST_RESERVED, _RESERVED_SHARE * usage.total))
 
 
 def _bytes_of(path: Path) -> int:

@@ -123,4 +123,4 @@ def _words(size: Size | exchange.Size) -> str:
     repeats = f"{size.repeats} repeat{'s' if size.repeats > 1 else ''}"
     if isinstance(size, exchange.Size):
         return f"{size.frames} frames a pair, {repeats}"
-    return f"{' and '.join(f'{one:g}' for one in size.factor)} published trajectories, {repeats}"
+    return f"{' and '.join(f'{one:g}' for one in size.factor)} times the published trajectory, {repeats}"
