@@ -11,6 +11,8 @@ from pathlib import Path
 from tasks.prose.passages import CODE, Passage
 
 _HELP = ("help", "short_help", "epilog")
+_SETTINGS = ("entry",)
+"""Functions whose first argument describes a setting of a file."""
 _NAMED = {"Parameters", "Other Parameters", "Returns", "Yields", "Receives", "Raises", "Warns", "Attributes", "Methods"}
 """Sections of numpydoc in which only the indented lines are prose."""
 _CODE_SECTIONS = {"Examples", "References", "See Also"}
@@ -31,6 +33,10 @@ def python_passages(path: Path, text: str, waivers: dict[int, frozenset[str]]) -
                 is_first = False
                 yield Passage(path, kind, lines, waivers)
         elif isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name) and node.func.id in _SETTINGS and node.args:
+                described = _text_of(node.args[0])
+                if described:
+                    yield Passage(path, "help", ((node.args[0].lineno, described),), waivers)
             for keyword in node.keywords:
                 help_text = _text_of(keyword.value) if keyword.arg in _HELP else None
                 if help_text:

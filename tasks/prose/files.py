@@ -10,6 +10,7 @@ from pathlib import Path
 from tasks.prose.docstrings import python_passages
 from tasks.prose.markdown import markdown_passages
 from tasks.prose.passages import Passage
+from tasks.prose.toml_texts import toml_passages
 
 _WAIVER = re.compile(r"(?:<!--|#) prose: allow(?: ([\w, -]+?))?\s*(?:-->|$)")
 
@@ -22,10 +23,10 @@ def select_files(root: Path, patterns: Sequence[str], exclude: Sequence[str]) ->
 
 
 def read_passages(path: Path) -> list[Passage]:
-    """Return the passages of a Markdown or Python file."""
+    """Return the passages of a Markdown, Python or TOML file."""
     text = path.read_text(encoding="utf-8")
-    read = python_passages if path.suffix in (".py", ".pyi") else markdown_passages
-    return list(read(path, text, _waivers(text)))
+    readers = {".py": python_passages, ".pyi": python_passages, ".toml": toml_passages}
+    return list(readers.get(path.suffix, markdown_passages)(path, text, _waivers(text)))
 
 
 def _ignored(root: Path, paths: Iterable[Path]) -> set[Path]:

@@ -106,6 +106,25 @@ def run(option):
     assert {line for _, line in found} == {1, 5, 10, 16}
 
 
+def test_texts_of_scenarios_are_checked_with_their_lines(tmp_path: Path) -> None:
+    source = '''
+title = "What is wanted"
+workload = "what"
+
+about = """
+The scheme is plain. Nothing is said here.
+What the rank says is a riddle to all,
+and the end is not
+"""
+
+[[claim]]
+text = "What is wanted"
+'''
+    found = findings(tmp_path, source, "scenario.toml")
+    assert {line for _, line in found} <= {2, 6, 7, 8, 12}
+    assert {2, 7, 12} <= {line for _, line in found}
+
+
 def test_checked_files_are_those_of_the_rules() -> None:
     names = {str(path.relative_to(ROOT)) for path in select_files(ROOT, RULES.files, RULES.exclude)}
     assert {"README.md", "docs/index.md", "docs/design/001-architecture.md", "python/mdreel/cli/main.py"} <= names

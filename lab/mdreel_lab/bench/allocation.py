@@ -100,7 +100,7 @@ def allocation_of(
     ranks : str, optional
         Command that starts ``{n}`` ranks.
     n_cores : int, optional
-        Number of cores of each host. By default, Slurm or each host itself is asked.
+        Number of cores of each host. By default, Slurm or each host itself reports it.
     per_core : int, optional
         Largest number of workers per core. The default is 4 on this machine, and 1 on other hosts.
     scheduler : str, optional

@@ -49,9 +49,9 @@ def refresh(paths: Sequence[Path], state: str) -> None:
 def held_in_memory(path: Path) -> Iterator[None]:
     """Hold a file in the page cache in the state after reading it in order.
 
-    The function reads the file again, since the size of its pages depends on the way they entered the cache (written,
-    read in order, or read in random order), and large pages cost less to map. A memory map keeps the system from
-    dropping the pages.
+    The function reads the file again, because the size of its pages depends on how they entered the cache: written,
+    read in order, or read in random order. Large pages cost less to map. A memory map keeps the system from dropping
+    the pages.
     """
     _drop(path)
     _read(path)

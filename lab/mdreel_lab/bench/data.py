@@ -1,8 +1,8 @@
 """Systems that benchmarks read, made once from the trajectories of MDAnalysisTests and kept.
 
 The published timings use long simulations that nobody can download in a test run. A stand-in repeats the frames of a
-short, real simulation and adds Gaussian noise to every coordinate, so that no two frames are equal and a compressed
-frame costs what one of a real simulation costs. The noise is seeded: the same command makes the same frames everywhere.
+short, real simulation and adds Gaussian noise to every coordinate. Its frames therefore differ, and compressed frames
+have the size of those of a real simulation. The noise is seeded: the same command makes the same frames everywhere.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ def bytes_of_frame(form: str, n_atoms: int) -> int:
 def make(name: str, n_frames: int, folder: Path, forms: Sequence[str] = ("xtc", "dcd"), *, scan: bool = True) -> System:
     """Make the files of a system that are not there yet, and return it.
 
-    With `scan`, MDAnalysis opens the files, because it scans an XTC file when it first opens it, and stores the offsets.
-    Its job should not include this. Every file is written under a temporary name and renamed when it is complete. Raise an `UnsupportedError` if
-    MDAnalysisTests is not installed, or an `OSError` if the files cannot be written.
+    Every file is written under a temporary name and renamed when it is complete. With `scan`, MDAnalysis opens the
+    files: it scans an XTC file when it first opens it, and stores the offsets, which its job should not include. Raise
+    an `UnsupportedError` if MDAnalysisTests is not installed, or an `OSError` if the files cannot be written.
     """
     import MDAnalysis as mda
 
@@ -106,11 +106,9 @@ def make(name: str, n_frames: int, folder: Path, forms: Sequence[str] = ("xtc", 
                 temporary.write_bytes(Path(topology).read_bytes())
         _write_structure(source, system)
         missing = [system.trajectory(form) for form in forms if not system.trajectory(form).exists()]
-        if n_frames > UNIQUE_FRAMES:
-            repeated = [path for path in missing if path.suffix != FORMS["h5md"]]
-            _repeat_frames(make(name, UNIQUE_FRAMES, folder, ("xtc",), scan=False), n_frames, repeated)
-            missing = [path for path in missing if path not in repeated]
-        if missing:
+        if missing and n_frames > UNIQUE_FRAMES:
+            _repeat_frames(make(name, UNIQUE_FRAMES, folder, ("xtc",), scan=False), n_frames, missing)
+        elif missing:
             _write_trajectories(source, n_frames, missing)
         for form in forms if scan else ():
             mda.Universe(str(system.topology), str(system.trajectory(form)))
@@ -163,12 +161,16 @@ def _write_trajectories(source: Any, n_frames: int, paths: Sequence[Path]) -> No
 
 
 def _repeat_frames(base: System, n_frames: int, paths: Sequence[Path]) -> None:
-    """Write the frames of a shorter system in turn. Files of HDF5 are not written so: mdreel's have other chunks."""
+    """Write the frames of a shorter system in turn, to H5MD with the chunks of MDAnalysis: one frame each."""
     from mdreel.trajectory.convert import convert
+    from mdreel.trajectory.repack import repack
 
     for path in paths:
-        n_copies = -(-n_frames // base.n_frames)
-        convert(n_copies * [str(base.trajectory("xtc"))], path, stop=n_frames)
+        several = -(-n_frames // base.n_frames) * [str(base.trajectory("xtc"))]
+        if path.suffix == FORMS["h5md"]:
+            repack(several, path, chunk=(1, N_ATOMS[base.name]), stop=n_frames)
+        else:
+            convert(several, path, stop=n_frames)
 
 
 def noisy(real: NDArray[np.float32], n_frames: int) -> Iterator[NDArray[np.float32]]:

@@ -79,7 +79,7 @@ Submitted = tuple[Callable[[], int], list[int]]
 
 @contextmanager
 def _locally(point: Point) -> Iterator[Submitted]:
-    """Yield Dask's scheduler of threads or processes, with the tasks made beforehand."""
+    """Yield Dask's scheduler of threads or processes, with tasks that exist before the clock starts."""
     dask: Any = import_module("dask")
     callbacks: Any = import_module("dask.callbacks")
 

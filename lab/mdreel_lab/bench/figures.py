@@ -114,7 +114,7 @@ def violin(title: str, series: Sequence[Series]) -> Figure:
 
 
 def progress(title: str, series: Sequence[Series]) -> Figure:
-    """Draw tasks done over time: the first repeat of each series with most workers."""
+    """Draw the number of completed tasks over time, of the first repeat of each series with most workers."""
     with canvas(None, title, SIZE, "both") as axes:
         for i, one in enumerate(series):
             curve = shown_run(one).kept.facts.get("progress", {})

@@ -13,7 +13,7 @@ _WORDS = {
     "load": "W = {}",
     "ratio": "R = {:g}",
     "stripes": "{} stripes",
-    "parts_per_worker": "{} blocks a worker",
+    "parts_per_worker": "{} blocks per worker",
     "frames": "from {}",
     "storage": "on {}",
     "multiple": "{:g}x",

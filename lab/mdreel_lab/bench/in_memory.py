@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 def load_frames(paths: Sequence[str], atoms: NDArray[np.uint32]) -> Source:
-    """Read some atoms of a trajectory, given by ascending indices, into memory: 12 bytes for each and frame."""
+    """Read some atoms of a trajectory, given by ascending indices, into memory, with 12 bytes per atom and frame."""
     file = open_trajectory(list(paths))
     frames = file.read(FrameSet.range(0, 1, file.n_frames), atoms)
     return Source.memory(frames.positions, frames.times)

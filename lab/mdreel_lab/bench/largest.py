@@ -23,7 +23,7 @@ _COPIED_BYTES_PER_SECOND = 1e9
 
 @dataclass(frozen=True)
 class Limits:
-    """What the points of a scenario may use: time of all points, cores, free bytes on the disk, and bytes of memory."""
+    """Limits of a scenario: time of all points in s, cores, free bytes on the disk, and bytes of memory."""
 
     seconds: float
     n_cores: int
@@ -33,7 +33,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Cost:
-    """What the points of a series cost.
+    """Cost of the points of a series.
 
     Attributes
     ----------
@@ -75,10 +75,10 @@ class Cost:
 def largest_size(name: str, scenario: Scenario, limits: Limits, cost_of: Callable[[Point], Cost | None]) -> Size:
     """Return the largest size of a scenario of analyses within limits.
 
-    Its numbers of workers are those of the full and of the small size that the cores allow. Its length is the largest
-    of 1 to 600 published trajectories with which two repeats are within the limits; the number of repeats is the
-    largest that the time allows, at most that of the full size. If no such length is above the small one, the small
-    size is returned.
+    The numbers of workers are those of the full and of the small size that the cores allow. The length is the largest
+    of 1 to 600 published trajectories with which two repeats are within the limits. If no such length is larger than
+    the small size, the small size is returned. The number of repeats is the largest that the time allows, at most that
+    of the full size.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ def scenarios_of(machines: Sequence[Machine]) -> dict[str, list[OfMachine]]:
     """Return what each machine has of each scenario, by the names of scenarios.
 
     Raise a `MismatchError` if a machine has no records, or if machines have run different scenarios or sizes under the
-    same name, and a `FormatError` if a record cannot be read.
+    same name. Raise a `FormatError` if a record cannot be read.
     """
     found: dict[str, list[OfMachine]] = {}
     for machine in machines:

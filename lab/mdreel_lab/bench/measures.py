@@ -94,7 +94,7 @@ class Measured:
 
     @property
     def throughput(self) -> float:
-        """Empty tasks a second; NaN for other workloads."""
+        """Empty tasks per second; NaN for other workloads."""
         return self.kept.point.n_tasks / self.kept.seconds if self.kept.point.n_tasks else math.nan
 
     @property
@@ -147,7 +147,7 @@ class Series:
 
     @property
     def load(self) -> int:
-        """Number of RMSDs computed for each frame, which is measured first where a ratio is wanted."""
+        """Number of RMSDs computed for each frame; a pilot run chooses it for scenarios with a ratio."""
         kept = self.cells[0].repeats[0].kept
         return int(kept.facts.get("load", kept.point.load))
 

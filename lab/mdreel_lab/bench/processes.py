@@ -80,7 +80,7 @@ def end(process: "subprocess.Popen[Any]") -> None:
 def last_line(output: str) -> str:
     """Return the last line that names an error, of the output of one or more ranks; or else the last line.
 
-    What Open MPI says about messages that it did not repeat names no error.
+    Lines of Open MPI about messages that it did not repeat name no error, and are skipped.
     """
     about_repeats = ("sent help message", "orte_base_help_aggregate")
     lines = [line.strip() for line in output.splitlines() if any(map(str.isalpha, line))]

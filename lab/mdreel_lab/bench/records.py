@@ -89,7 +89,7 @@ class Kept(Generic[PointT_co]):
     seconds : float
         Time for the caller, s: for an analysis, the time of ``run``; for several rounds, their median.
     facts : dict
-        The state of the cache, the result's check, the time of each round, and the like.
+        Further facts, such as the state of the cache, the check of the result, and the time of each round.
     environment : dict
         Commit, versions, machine and files; see `mdreel.timing.environment`.
     spans : Path or None

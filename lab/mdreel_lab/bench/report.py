@@ -166,7 +166,7 @@ def _file(kept: Kept[Any]) -> str:
 
 
 def _not_done(records: Sequence[Kept[Any]], status: str, heading: str) -> list[str]:
-    """List points with a status, one line for each series and message."""
+    """List points with a status, one line per series and message."""
     reasons: dict[tuple[str, str], set[int]] = {}
     for kept in records:
         if kept.status == status:

@@ -35,14 +35,14 @@ QUANTITIES: Mapping[str, str] = {
     "seconds": "t_total (s)",
     "speed-up": "S(N)",
     "efficiency": "E(N)",
-    "io": "t_io a frame (ms)",
-    "compute": "t_comp a frame (ms)",
+    "io": "t_io per frame (ms)",
+    "compute": "t_comp per frame (ms)",
     "overhead": "overhead (s)",
     "ratio": "R_comp/io",
     "opening": "t_open (s)",
     "communication": "t_comm (s)",
     "ratio-comm": "R_comp/comm",
-    "throughput": "tasks a second",
+    "throughput": "tasks per second",
 }
 """Quantities of figures, tables and published values, with their headings."""
 
@@ -86,12 +86,12 @@ class Data:
     trajectory: str = entry("Your own trajectory, in any format that mdreel reads, relative to this file.", "")
     selection: str = entry("The atoms, in MDAnalysis's selection language.", SELECTION)
     cache: str = entry(
-        "State of the page cache before a run: read once, dropped, or that of a fresh copy of the file, dropped.",
+        "State of the page cache before a run: the file was read once, is not cached, or is an uncached copy.",
         "warm",
         choices=("warm", "cold", "copy"),
     )
     storage: tuple[str, ...] = entry(
-        "Folders from which the trajectory is read, each on a file system of its own: a series each.", ()
+        "Folders on different file systems from which the trajectory is read; each is a series.", ()
     )
     scaling: str = entry(
         "Whether the number of frames is that of the size, or grows with the number of workers.",
@@ -105,10 +105,10 @@ class Size:
     """The size of the runs of a scenario."""
 
     factor: tuple[float, ...] = entry(
-        "Length of the trajectory, in those of the published one (4,187 frames) or of your own: a series each.", (1.0,)
+        "Lengths as multiples of the published trajectory (4,187 frames) or of your own; each is a series.", (1.0,)
     )
     workers: tuple[int, ...] = entry("Numbers of workers.", (1, 2), least=1)
-    repeats: int = entry("How often each point is run.", 1, least=1)
+    repeats: int = entry("Number of repeats of each point.", 1, least=1)
     tasks: int = entry("Number of empty tasks.", 100_000, least=1)
 
 
@@ -116,31 +116,33 @@ class Size:
 class Grid:
     """Ways of running: each combination of the settings is a series of points over numbers of workers."""
 
-    label: str | None = entry("What the series is called.  [default: what differs from other series]", None)
-    program: tuple[str, ...] = entry("Who does it.", ("mdreel",), choices=tuple(EXECUTORS))
+    label: str | None = entry("Name of the series.  [default: the settings that differ from other series]", None)
+    program: tuple[str, ...] = entry("The program.", ("mdreel",), choices=tuple(EXECUTORS))
     executor: tuple[str, ...] = entry(
-        "Who runs the blocks.", choices=tuple(dict.fromkeys(name for names in EXECUTORS.values() for name in names))
+        "The executor.", choices=tuple(dict.fromkeys(name for names in EXECUTORS.values() for name in names))
     )
     format: tuple[str, ...] = entry("Format of the trajectory.", ("xtc",), choices=tuple(FORMS))
-    access: tuple[str, ...] = entry("How workers come to the bytes.", (DEFAULT,), choices=_ACCESSES)
+    access: tuple[str, ...] = entry("How workers read the file.", (DEFAULT,), choices=_ACCESSES)
     communication: tuple[str, ...] = entry(
-        "For mpi: how results come to rank 0.", (DEFAULT,), choices=(DEFAULT, "gather", "window", "global-arrays")
+        "With mpi, how results reach rank 0.", (DEFAULT,), choices=(DEFAULT, "gather", "window", "global-arrays")
     )
-    schedule: tuple[str, ...] = entry("Who takes which block.", ("demand",), choices=("demand", "static"))
-    parts_per_worker: tuple[int, ...] = entry("Blocks for each worker; 0 for as many as suit.", (0,), least=0)
-    load: tuple[int, ...] = entry("How often a frame's RMSD is computed; one result is kept.", (1,), least=1)
+    schedule: tuple[str, ...] = entry("How blocks are assigned to workers.", ("demand",), choices=("demand", "static"))
+    parts_per_worker: tuple[int, ...] = entry("Blocks per worker; with 0, mdreel chooses.", (0,), least=0)
+    load: tuple[int, ...] = entry("Number of RMSDs computed for each frame, of which one is kept.", (1,), least=1)
     ratio: tuple[float, ...] = entry(
-        "R_comp/io of one worker, instead of the load: the load that reaches it is measured first; 0 for the load.",
+        "R_comp/io of one worker; a pilot run chooses the load that reaches it. With 0, the load is used.",
         (0.0,),
         least=0,
     )
-    small_factor: float | None = entry("At the small size, instead of its factor.", None)
+    small_factor: float | None = entry("Length at the small size, instead of its factor.", None)
     frames: tuple[str, ...] = entry(
-        "Where frames are: in a file, or in memory, made beforehand and not timed.",
+        "Location of the frames: in a file, or in memory before the clock starts.",
         ("file",),
         choices=("file", "memory"),
     )
-    stripes: tuple[int, ...] = entry("Stripes of the file, where the file system has them; 0 for as is.", (0,), least=0)
+    stripes: tuple[int, ...] = entry(
+        "Number of stripes on file systems with stripes; 0 for the default.", (0,), least=0
+    )
     workers: tuple[int, ...] | None = entry("Numbers of workers, instead of those of the size.", None, least=1)
 
 
@@ -149,8 +151,8 @@ class Published:
     """Published values."""
 
     source: str = entry("Paper, and the figure, table or section.")
-    quantity: str = entry("What it is.", choices=tuple(QUANTITIES))
-    label: str = entry("What it is of.")
+    quantity: str = entry("The quantity.", choices=tuple(QUANTITIES))
+    label: str = entry("Name of the series.")
     points: tuple[tuple[float, float], ...] = entry(
         "Pairs of a number of workers (of a ratio: how often the RMSD is computed) and the value."
     )
@@ -160,18 +162,18 @@ class Published:
 class Scenario:
     """A scenario, as described in its file."""
 
-    title: str = entry("What is measured.")
-    paper: str = entry("Where it was measured before.", "")
-    about: str = entry("What to look at, and how it differs from what was published.", "")
-    workload: str = entry("What is computed.", "rmsd", choices=WORKLOADS)
+    title: str = entry("Title of the scenario.")
+    paper: str = entry("Paper and figures with the published values.", "")
+    about: str = entry("Description, with the differences from the paper.", "")
+    workload: str = entry("The workload.", "rmsd", choices=WORKLOADS)
     # What these are by default cannot be changed, and neither can what `entry` makes of them.
     data: Data = entry("The data.", Data())  # noqa: RUF009
     small: Size = entry("The small size.", Size())  # noqa: RUF009
     full: Size = entry("The full size.", Size())  # noqa: RUF009
-    grid: tuple[Grid, ...] = entry("The ways of running.")
-    published: tuple[Published, ...] = entry("What was published.", ())
-    figures: tuple[str, ...] = entry("Which figures are drawn.", (), choices=FIGURES)
-    tables: tuple[str, ...] = entry("Which tables are made.", ("scaling",), choices=TABLES)
+    grid: tuple[Grid, ...] = entry("Grids of settings.")
+    published: tuple[Published, ...] = entry("Published values.", ())
+    figures: tuple[str, ...] = entry("Figures of the report.", (), choices=FIGURES)
+    tables: tuple[str, ...] = entry("Tables of the report.", ("scaling",), choices=TABLES)
 
     def size(self, name: str) -> Size:
         """Return one of `SIZES`."""

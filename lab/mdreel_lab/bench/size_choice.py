@@ -58,7 +58,7 @@ class SizeChoice:
         """Return the points of a scenario, given by its file, and keep the plan for the report.
 
         For the size `LARGEST`, a run with the fewest workers at the small size measures the time of each series. If the
-        folder has a plan that was made with the same time, its size is taken.
+        folder contains a plan for the same time, the method uses the size of this plan.
         """
         scenario, name = read_scenario(path), path.stem
         if size != LARGEST:

@@ -37,7 +37,7 @@ _HEAD = (
 def stragglers(series: Sequence[Series], _: Sequence[Published]) -> Table:
     """Share of slow ranks, measured here and simulated for Comet."""
     rows = [row for one in series for row in (*_measured(one), *_simulated(one))]
-    title = "Share of slow ranks, measured here, and simulated for Comet with the same R_comp/io"
+    title = "Share of slow ranks, measured here and simulated for Comet with the same R_comp/io"
     return Table("stragglers", title, _HEAD, rows)
 
 

@@ -19,7 +19,7 @@ DEVIATION = "±"
 
 @dataclass(frozen=True)
 class Table:
-    """A table of texts and numbers; NaN stands for nothing. In ``align`` an ``r`` aligns a column to the right."""
+    """A table of texts and numbers; NaN is an empty cell. In ``align`` an ``r`` aligns a column to the right."""
 
     name: str
     title: str
@@ -83,7 +83,7 @@ VERDICTS = {None: "", True: "met", False: "**missed**"}
 
 
 def aim_of(goal: Mapping[str, Any]) -> str:
-    """Write the bound of a goal, which is an upper one unless it says ``at_least``."""
+    """Write the bound of a goal, which is an upper bound unless ``at_least`` is true."""
     return f"{'≥' if goal.get('at_least') else '≤'} {goal['bound']:g} {goal.get('unit', '')}".strip()
 
 

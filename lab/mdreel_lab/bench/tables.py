@@ -26,18 +26,18 @@ def scaling(series: Sequence[Series], _: Sequence[Published]) -> Table:
         return len(cell.repeats), *numbers, wall, sum(repeat.n_stragglers for repeat in cell.repeats)
 
     head = ("Series", "N", "Repeats", *headings, "whole call (s)", "Stragglers")
-    return Table("scaling", "Times over numbers of workers", head, _rows(series, values_of))
+    return Table("scaling", "Times against the number of workers", head, _rows(series, values_of))
 
 
 def observables(series: Sequence[Series], _: Sequence[Published]) -> Table:
-    """Every observable, mean over ranks and repeats, and that of the slowest rank."""
+    """Return every observable: the mean over ranks and repeats, and the value of the slowest rank."""
 
     def values_of(_: Series, cell: Cell) -> Iterable[Value]:
         if found := cell.observables:
             yield from (np.mean([getattr(each, name).mean() for each in found]).item() for name in NAMES)
             yield np.mean([each.t_total for each in found]).item()
 
-    title = "Observables: means over ranks and repeats, s; t_total is wall time"
+    title = "Observables in s: means over ranks and repeats; t_total is the wall time"
     return Table("observables", title, ("Series", "N", *NAMES, "t_total"), _rows(series, values_of))
 
 
@@ -54,7 +54,7 @@ def ratios(series: Sequence[Series], published: Sequence[Published]) -> Table:
             yield said.get(one.load, math.nan) if cell.n_workers == 1 else math.nan
             yield np.mean([each.ratio_comp_comm for each in found]).item() if cell.n_workers > 1 else math.nan
 
-    title = "Compute against reading (R_comp/io is meant of one worker) and communication"
+    title = "Ratios of computing to reading (R_comp/io, for one worker) and to communication (R_comp/comm)"
     head = ("Series", "N", "t_comp (s)", "t_io (s)", "R_comp/io", "R_comp/io, published", "R_comp/comm")
     return Table("ratios", title, head, _rows(series, values_of))
 
@@ -74,7 +74,7 @@ def tasks_per_worker(series: Sequence[Series], _: Sequence[Published]) -> Table:
         for name, n, run, counts in counted
     ]
     head = ("Series", "N", "Run", *(f"{n} blocks" for n in columns), "more")
-    return Table("tasks-per-worker", "Workers that did so many blocks", head, rows)
+    return Table("tasks-per-worker", "Number of workers by the number of blocks they executed", head, rows)
 
 
 def scheduler_times(series: Sequence[Series], _: Sequence[Published]) -> Table:
@@ -85,7 +85,7 @@ def scheduler_times(series: Sequence[Series], _: Sequence[Published]) -> Table:
             yield from (one.mean for one in (found.code_mean, found.code_most, found.scheduler_most, found.total))
 
     head = ("Series", "N", "t_comp + t_io, mean (s)", "most (s)", "most, by the scheduler (s)", "t_total (s)")
-    title = "Computing and reading of a worker, measured by the code and by Dask's scheduler"
+    title = "Time for computing and reading per worker, measured by the code and by Dask's scheduler"
     return Table("scheduler-times", title, head, _rows(series, values_of))
 
 
@@ -105,12 +105,12 @@ def splitting(series: Sequence[Series], published: Sequence[Published]) -> Table
             for n, theirs in paper.points:
                 speed_up = first / theirs
                 rows.append((_name_of(paper), int(n), theirs, math.nan, speed_up, speed_up / n * first_n, math.nan))
-    title = "Time to split the trajectory into N files by N workers; published S and E are relative to the first row"
+    title = "Time in which N workers split the trajectory into N files; published S and E are relative to the first row"
     return Table("splitting", title, ("Series", "N", "seconds", "±", "S", "E", "Hosts"), rows)
 
 
 def throughput(series: Sequence[Series], published: Sequence[Published]) -> Table:
-    """Empty tasks a second."""
+    """Empty tasks per second."""
 
     def values_of(_: Series, cell: Cell) -> Iterable[Value]:
         rate = cell.spread("throughput")
@@ -120,7 +120,7 @@ def throughput(series: Sequence[Series], published: Sequence[Published]) -> Tabl
     for paper in published:
         if paper.quantity == "throughput":
             rows += [(_name_of(paper), int(n), math.nan, math.nan, rate, math.nan) for n, rate in paper.points]
-    return Table("throughput", "Empty tasks", ("Series", "N", "Tasks", "seconds", "tasks a second", "±"), rows)
+    return Table("throughput", "Empty tasks", ("Series", "N", "Tasks", "seconds", "tasks per second", "±"), rows)
 
 
 def peers(series: Sequence[Series], _: Sequence[Published]) -> Table:
@@ -133,7 +133,7 @@ def peers(series: Sequence[Series], _: Sequence[Published]) -> Table:
         check = cell.repeats[0].kept.facts.get("check")
         return wall.mean, wall.deviation, wall.mean / fastest, check or math.nan
 
-    title = "The whole call, of each program; times as long as our fastest; the mean of what was found"
+    title = "Times of the whole call, ratios to the fastest time of mdreel, and mean results"
     head = ("Program", "N", "seconds", "±", "× ours", "mean RMSD (Å)")
     return Table("peers", title, head, _rows(series, values_of))
 
@@ -179,7 +179,7 @@ def beside(series: Sequence[Series], published: Sequence[Published]) -> Table:
             ours = "; ".join(f"{name}: {short(found)}" for name, found in there if not math.isnan(found))
             rows.append((paper.source, paper.label, QUANTITIES[paper.quantity], short(x), value, ours))
     head = ("Published in", "Of", "Quantity", "N (of ratios: W)", "Published", "Ours")
-    return Table("published", "Published values, and ours at the same number of workers", head, rows)
+    return Table("published", "Published and measured values for the same number of workers", head, rows)
 
 
 def _rows(series: Sequence[Series], values_of: Callable[[Series, Cell], Iterable[Value]]) -> list[tuple[Value, ...]]:

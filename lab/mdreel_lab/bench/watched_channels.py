@@ -1,7 +1,7 @@
 """Memory and CPU time of ``mdreel watch --web``: ``python -m mdreel_lab.bench.watched_channels``.
 
-The script publishes frames on channels and notices of analyses from one process, starts the server as a process of its
-own, and asks it for what a page asks for. It prints a table: without a page, with a page, and with open channels.
+The script publishes frames on channels and notices of analyses from one process. It starts the server as another
+process, and sends it the requests of a page. It prints a table: without a page, with a page, and with open channels.
 """
 
 import argparse

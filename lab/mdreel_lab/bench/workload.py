@@ -39,7 +39,7 @@ class Order(JsonLine):
     facts : dict
         Facts that are known before the run and go into the record.
     load : int
-        How often a frame's RMSD is computed.
+        Number of RMSDs computed for each frame.
     scheduler : str or None
         Address of a Dask scheduler whose workers a point with Dask uses; without it, the point starts its own cluster.
     """

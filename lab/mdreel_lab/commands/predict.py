@@ -115,9 +115,9 @@ def predict(
     """Simulate how an analysis scales on a cluster with different schemes. The output is simulated, not measured.
 
     The model contains nodes, network, file system and rank 0, with the parameters of a cluster. The column "slow" is
-    the share of ranks that take more than twice as long as the fastest tenth of the ranks.
-    docs/design/029-prediction.md has its equations, the origin of the parameters, and its errors against published
-    values.
+    the share of ranks that take more than twice as long as the fastest tenth of the ranks. The page
+    docs/design/029-prediction.md describes the equations, the origin of the parameters, and the errors against
+    published values.
     """
     from mdreel_lab.prediction.cluster import read_cluster
     from mdreel_lab.prediction.schemes import SCHEMES, scheme_of

@@ -4,9 +4,9 @@ A flow is work that takes a known time alone and moves bytes, or makes requests,
 link together exceed its capacity, the link slows all of them down by the same factor. The pool does the same for the
 flows that pass through it. The larger of both factors applies to a flow.
 
-Each link has a clock that runs at the speed of its flows. A flow ends when this clock has advanced by the time that the
-flow takes alone. An update therefore costs O(log(number of flows)), and a flow needs none between start and end. Flows
-that could each fill a link alone share it evenly, as in queueing theory.
+The clock of a link runs at the speed of its flows. A flow ends when the clock of its link has advanced by the time that
+the flow takes alone. An update therefore costs O(log(number of flows)), and a flow needs none between start and end.
+Flows that could each fill a link alone share it evenly, as in queueing theory.
 """
 
 import heapq

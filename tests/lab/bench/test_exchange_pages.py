@@ -129,7 +129,7 @@ def test_findings_name_every_baseline_beside_what_was_published(scenario: Exchan
     assert "inotify / channel, ring, consumption, idle: not measured" in text
     text = "\n".join(page.overview([("mine", scenario, records)]))
     for number, finding in page.FINDINGS.items():
-        assert f"## Finding {number}\n\nAs published: {finding}" in text
+        assert f"## Finding {number}\n\nThe finding of the paper: {finding}" in text
     line = (
         "| moving more takes longer | figure 2 | 33.6x | channel, ring, STMV / the same, JAC | consumption, movement |"
     )

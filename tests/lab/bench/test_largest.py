@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
@@ -173,8 +174,12 @@ def test_generated_files_make_room_in_the_order_of_their_last_use(tmp_path: Path
 
 def test_long_trajectories_repeat_their_frames(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(data, "UNIQUE_FRAMES", 50)
-    system = data.make("adk", 120, tmp_path, ("xtc", "dcd"))
-    for form in ("xtc", "dcd"):
+    system = data.make("adk", 120, tmp_path, ("xtc", "dcd", "h5md"))
+    short = data.make("adk", 20, tmp_path, ("h5md",))
+    with h5py.File(system.trajectory("h5md")) as ours, h5py.File(short.trajectory("h5md")) as of_mdanalysis:
+        name = "particles/trajectory/position/value"
+        assert ours[name].chunks == of_mdanalysis[name].chunks
+    for form in ("xtc", "dcd", "h5md"):
         positions = mdreel.read(str(system.trajectory(form))).positions
         assert len(positions) == 120
         np.testing.assert_array_equal(positions[:50], positions[50:100])

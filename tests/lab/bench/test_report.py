@@ -122,9 +122,9 @@ def test_scaling_is_what_the_spans_say(folder: Path) -> None:
         speed_ups = [statistics.mean(totals[1]) / each for each in seconds]
         assert float(row["S(N)"]) == pytest.approx(statistics.mean(speed_ups), rel=1e-9)
         assert float(row["E(N)"]) == pytest.approx(statistics.mean(speed_ups) / n, rel=1e-9)
-        assert float(row["t_io a frame (ms)"]) == pytest.approx(READ / 100, rel=1e-9)
+        assert float(row["t_io per frame (ms)"]) == pytest.approx(READ / 100, rel=1e-9)
         t_comp = COMPUTE + (4 if n > 1 else 0)
-        assert float(row["t_comp a frame (ms)"]) == pytest.approx(t_comp / 100, rel=1e-9)
+        assert float(row["t_comp per frame (ms)"]) == pytest.approx(t_comp / 100, rel=1e-9)
         overheads = [each - 1e-3 * (READ + t_comp) / n for each in seconds]
         assert float(row[QUANTITIES["overhead"]]) == pytest.approx(statistics.mean(overheads), rel=1e-9, abs=1e-12)
         assert float(row["whole call (s)"]) == pytest.approx(0.2)

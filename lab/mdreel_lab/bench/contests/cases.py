@@ -26,7 +26,7 @@ class Contender:
     family: str = entry("The fastest contender of a family stands for it in the short tables.  [default: its key]", "")
     kind: str = entry("Whose it is.", "peer", choices=KINDS)
     index: str = entry("Whether mdreel finds an index of the frames.", "kept", choices=("kept", "none"))
-    needs: str = entry("What must be there: python:MODULE, program:NAME or file:PATH.  [default: by program]", "")
+    needs: str = entry("Requirement: python:MODULE, program:NAME or file:PATH.  [default: by program]", "")
     share: int = entry("It reads the trajectory one in so many of the times of the case.", 1, least=1)
     key: str = entry("Its name within the case: that of its table.", "")
 

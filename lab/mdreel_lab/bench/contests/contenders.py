@@ -145,8 +145,8 @@ def _floors(case: Case, system: System) -> list[Entrant]:
 def _dcd_layout(system: System) -> tuple[int, ...]:
     """Return the layout of the frames of a DCD file made by `mdreel_lab.bench.data`.
 
-    Return the first frame and the distance from one to the next, bytes; the number of values of an atom that lie
-    together; and x, y and z within a frame, bytes.
+    The layout contains the position of the first frame and the distance between frames, in bytes. It also contains the
+    number of adjacent values of an atom, and the positions of x, y and z within a frame, in bytes.
     """
     cell, axis = 4 + 48 + 4, 4 + 4 * _n_atoms(system) + 4
     stride = cell + 3 * axis

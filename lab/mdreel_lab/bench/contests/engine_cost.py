@@ -1,4 +1,4 @@
-"""What reporting costs an OpenMM simulation: to a channel, with or without a consumer, and to files.
+"""Cost of reporters for an OpenMM simulation: to a channel, with or without a consumer, and to files.
 
 A box of water is simulated. In each round, each reporter gets the same steps in random order: the simulation goes back
 to the same checkpoint before each of them. The steps without a reporter are measured twice in each round. The times of

@@ -129,7 +129,7 @@ def _alone(job: Job) -> dict[str, Any]:
 
 
 def _peak(work: Callable[[], object], measure: Callable[[], int], interval: float) -> dict[str, Any]:
-    """Do some work; return the largest value of a measure meanwhile, and the number of its samples."""
+    """Do some work; return the largest value of a measure during the work, and the number of samples."""
     found = {"peak_bytes": 0, "n_samples": 0}
 
     def sample() -> None:

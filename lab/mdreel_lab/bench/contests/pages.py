@@ -176,7 +176,7 @@ def of_readme(pages: Sequence[Page], figure: str) -> str:
 
 
 def of_formats(pages: Sequence[Page]) -> str:
-    """Return the table of formats: µs a frame, how many times as long as mdreel, and the floors of the machine."""
+    """Return the table of formats: µs per frame, the ratio to the time of mdreel, and the floors of the machine."""
     if not pages:
         return ""
     rows = []

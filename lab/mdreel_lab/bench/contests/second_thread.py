@@ -1,4 +1,4 @@
-"""What a second thread gains once a process is warm: reading into arrays, and analyses that keep all positions.
+"""Gain by a second thread in a warm process: reading into arrays, and analyses that keep all positions.
 
 ``python -m mdreel_lab.bench.contests.second_thread JOB REPEATS`` runs one job with one and with two threads in turn.
 The gain is measured twice: with the allocator's defaults, which return the memory of every result to the system, and

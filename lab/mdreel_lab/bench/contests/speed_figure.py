@@ -1,4 +1,4 @@
-"""Figure of the README: time a frame of mdreel and of its peers, one row for each job."""
+"""Figure of the README: time per frame of mdreel and of its peers, one row per job."""
 
 from collections.abc import Sequence
 from io import StringIO

@@ -22,7 +22,7 @@ class Arrivals:
         self._seen: set[str] = set()
 
     def wait(self, name: str, patience: float) -> None:
-        """Wait until a file of this name has been renamed into the folder; raise a `TimeoutError` if none arrives."""
+        """Wait until a file is renamed to this name in the folder; raise a `TimeoutError` if none is."""
         while name not in self._seen:
             if not select.select([self._watch], [], [], patience)[0]:
                 raise TimeoutError(f"{name} did not come within {patience:g} s")

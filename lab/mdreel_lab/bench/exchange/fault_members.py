@@ -27,7 +27,7 @@ WAITS = "waits"
 
 @dataclass(frozen=True)
 class Answer:
-    """What a process answers to an order, and the duration of its call, s."""
+    """Answer of a process to an order, and the duration of its call, s."""
 
     key: str
     value: Any = None
@@ -85,7 +85,7 @@ class Member:
         self._itself = next(one for one, line in words.items() if line[0] == sys.executable and MODULE in line)
 
     def kill(self) -> None:
-        """Kill the process itself with SIGKILL, at once; what it has started lives on."""
+        """Kill the process itself with SIGKILL, at once; the processes that it started continue."""
         kill(self._itself)
         self._process.wait()
 

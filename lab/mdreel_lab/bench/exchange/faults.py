@@ -49,7 +49,7 @@ _MOMENTS = np.random.default_rng()
 
 @dataclass(frozen=True)
 class Patience:
-    """How long the script waits for an answer, s: in each of several trials, and where there is one trial.
+    """Time limits for an answer, s: for each of several trials, and for a single trial.
 
     A relay waits 60 s for a server that is silent.
     """

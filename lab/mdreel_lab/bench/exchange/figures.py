@@ -47,7 +47,7 @@ def times(scenario: Exchange, cells: Sequence[Cell]) -> Figure:
                 _draw(axes, cell, side, names.index(cell.series), places.index(cell.at), len(places))
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: amount(seconds, SECONDS)))
-            axes.set_xlabel("Time a frame")
+            axes.set_xlabel("Time per frame")
             axes.set_title(side.capitalize(), loc="left")
             _rows(axes, len(names))
             for row in range(1, len(names)):
@@ -84,7 +84,7 @@ def factors(table: Table) -> Figure:
             axes.get_yticklabels()[row].set_fontweight("bold")
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}x"))
-        axes.set_xlabel("So many times as long")
+        axes.set_xlabel("Ratio of the times")
         axes.axvline(1.0, color=INK, linewidth=1.0)
         _rows(axes, len(labels))
         axes.plot([], [], "o", color=INK, markerfacecolor="white", **_MARKER, label="published")

@@ -32,8 +32,8 @@ class Cell:
     def spread(self, side: str, kind: str | None = None, n_left_out: int = N_FIRST) -> Spread:
         """Mean over frames of the time of a frame, s, and the deviation between pairs and repeats.
 
-        The side hand-over is the time from before a frame is put until the consumer has it, and NaN between nodes
-        whose clocks are not the same. The kind is the part of it; by default both. The given number of first frames
+        The side hand-over is the time from just before a frame is written until the consumer has it, and NaN between
+        nodes with different clocks. The kind is the part of it; by default both. The given number of first frames
         of each pair is left out of the mean.
         """
         return Spread.of(float(values[n_left_out:].mean()) for values in self._of_pairs(side, kind))

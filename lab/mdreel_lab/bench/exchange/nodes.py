@@ -154,7 +154,7 @@ def launched_nodes(hosts: Sequence[str], launcher: str) -> tuple[Node, ...]:
 
 
 def launcher_words(launcher: str) -> tuple[str, ...]:
-    """Return the words of a launcher; raise a `MismatchError` if it has no place for a host, or is not installed."""
+    """Return the words of a launcher; raise a `MismatchError` if it has no placeholder or is not installed."""
     if HOST not in launcher:
         raise MismatchError(f"--launcher {launcher!r}: expected {HOST} in it, for which the name of a host is put")
     words = tuple(shlex.split(launcher))

@@ -13,11 +13,11 @@ from mdreel_lab.bench.exchange.scenario import Exchange
 from mdreel_lab.bench.table import Table
 
 FINDINGS: Mapping[int, str] = {
-    1: "Adaptive synchronisation lets workflows scale on one node, even if production takes a little longer.",
-    2: "On few nodes, going through the network has little effect where it goes directly from node to node.",
-    3: "At scale, it takes a solution that makes both the movement and the synchronisation cheap.",
+    1: "With adaptive synchronization, workflows scale on one node, although production takes a little longer.",
+    2: "On few nodes, the network has little effect if the data moves directly from node to node.",
+    3: "At scale, both data movement and synchronization must be cheap.",
     4: "Local resources and efficient protocols scale better as frames grow.",
-    5: "Minimal synchronisation matters most when frames come rarely.",
+    5: "Minimal synchronization matters most if frames are rare.",
 }
 """The findings of Lumsden et al. (2024) in short."""
 
@@ -43,8 +43,10 @@ def facts_of(done: Sequence[Record]) -> dict[str, str]:
     """Return facts about the measurement in addition to those of all pages."""
     systems = {f"{kept.point.series.split(',')[0]}: {kept.facts['file_system']}" for kept in done}
     return {
-        "Frames of a pair": ", ".join(map(str, sorted({kept.point.n_frames for kept in done}))),
-        "A frame each": ", ".join(f"{digits(1e3 * one)} ms" for one in sorted({kept.point.period for kept in done})),
+        "Frames per pair": ", ".join(map(str, sorted({kept.point.n_frames for kept in done}))),
+        "Period of frames": ", ".join(
+            f"{digits(1e3 * one)} ms" for one in sorted({kept.point.period for kept in done})
+        ),
         "Nodes": "; ".join(sorted({kept.facts["nodes"] for kept in done if "nodes" in kept.facts})),
         "Files": "; ".join(sorted(systems)),
     }
@@ -54,7 +56,7 @@ def findings(scenario: Exchange, records: Sequence[Record]) -> list[str]:
     """List the claims of each finding with their factors here."""
     lines = []
     for number in sorted({claim.finding for claim in scenario.claim}):
-        lines += [f"**Finding {number}**, as published: {FINDINGS.get(number, '')}", ""]
+        lines += [f"**Finding {number}** of the paper: {FINDINGS.get(number, '')}", ""]
         said = ""
         for text, source, low, high, compared, side, *here in _factors(number, scenario, records):
             claim = f"* {text} ({source}): {_range(low, high, 'no factor')}. Here:"
@@ -67,10 +69,10 @@ def findings(scenario: Exchange, records: Sequence[Record]) -> list[str]:
 
 def overview(pages: Sequence[tuple[str, Exchange, Sequence[Record]]]) -> list[str]:
     """Return a page of the findings of scenarios, given with their names: the claims and all factors here."""
-    lines = ["# Five findings, as published and here", ""]
+    lines = ["# Five findings, published and measured", ""]
     for number, finding in FINDINGS.items():
-        lines += [f"## Finding {number}", "", f"As published: {finding}", ""]
-        lines += ["| Claim | Source | Published | Compared here | Side | Here | Scenario |", "| --- " * 7 + "|"]
+        lines += [f"## Finding {number}", "", f"The finding of the paper: {finding}", ""]
+        lines += ["| Claim | Source | Published | Compared here | Side | Measured | Scenario |", "| --- " * 7 + "|"]
         for name, scenario, records in pages:
             for text, source, low, high, compared, side, *here in _factors(number, scenario, records):
                 link = f"[{name}]({name}.md)"

@@ -52,7 +52,7 @@ class ExchangePoint:
 
     @property
     def n_sleeps(self) -> int:
-        """How often the simulation sleeps to compute a frame."""
+        """Number of times that the simulation sleeps to compute a frame."""
         return self.stride if self.sleep == EACH_STEP else 1
 
     @property

@@ -30,19 +30,19 @@ class Size:
 
     frames: int = entry("Frames of each pair.", 128, least=2)
     pairs: tuple[int, ...] = entry("Numbers of pairs of a producer and a consumer.", (1,), least=1)
-    pairs_per_node: int = entry("Of the placement nodes: so many producers, or consumers, to a node.", 8, least=1)
-    speed: float = entry("How much faster than the published simulations steps are.", 1.0)
+    pairs_per_node: int = entry("With the placement nodes, number of producers, or of consumers, per node.", 8, least=1)
+    speed: float = entry("Factor by which simulations are faster than the published ones.", 1.0)
     strides: tuple[int, ...] = entry("Steps between frames; 0 for the published stride of the model.", (0,), least=0)
-    repeats: int = entry("How often each point is run.", 1, least=1)
+    repeats: int = entry("Number of repeats of each point.", 1, least=1)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Way:
     """Solutions and ways of synchronising: each combination is a series."""
 
-    solution: tuple[str, ...] = entry("How frames go from one process to the other.", choices=SOLUTIONS)
+    solution: tuple[str, ...] = entry("Solutions that transfer frames.", choices=SOLUTIONS)
     synchronisation: tuple[str, ...] = entry(
-        "How the consumer knows, where the solution does not say it.", (ALL,), choices=(ALL, OWN, *SYNCHRONISATIONS)
+        "Synchronization methods of solutions with files.", (ALL,), choices=(ALL, OWN, *SYNCHRONISATIONS)
     )
 
 
@@ -51,43 +51,41 @@ class Claim:
     """A comparison of the times of two series, with the published ratio."""
 
     source: str = entry("Paper, and the figure.")
-    text: str = entry("What was said.")
-    finding: int = entry("To which of the five findings it belongs.", least=1)
-    side: str = entry("Whose time.", choices=SIDES)
-    part: str = entry("Which part of it.", BOTH, choices=PARTS)
-    slower: tuple[str, ...] = entry("The series that take longer, as they are called here: a line for each.")
+    text: str = entry("The claim.")
+    finding: int = entry("Number of the finding.", least=1)
+    side: str = entry("Side whose time is compared.", choices=SIDES)
+    part: str = entry("Part of this time.", BOTH, choices=PARTS)
+    slower: tuple[str, ...] = entry("Names of the series that take longer according to the claim; each gives a row.")
     faster: tuple[str, ...] = entry(
-        "The series that each is compared with; by default each with itself, at another place.", ()
+        "Names of the series that take less time; by default, the same series at another place.", ()
     )
-    slower_at: str = entry("Where on the axis the first is taken; by default everywhere.", "")
-    faster_at: str = entry("Where on the axis the second is taken; by default where the first is.", "")
-    published: tuple[float, ...] = entry(
-        "The factor, or the least and the most of several; nothing where none was.", ()
-    )
+    slower_at: str = entry("Place of the slower series on the axis; by default, all places.", "")
+    faster_at: str = entry("Place of the faster series on the axis; by default, that of the slower series.", "")
+    published: tuple[float, ...] = entry("The published factor, or the smallest and the largest of several.", ())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Exchange:
     """A scenario of exchange, as described in its file."""
 
-    kind: str = entry("That it is one.", choices=(KIND,))
-    title: str = entry("What is measured.")
-    paper: str = entry("Where it was measured before.", "")
-    about: str = entry("What to look at, and how it differs from what was published.", "")
-    placement: str = entry("Where the processes are.", "one-node", choices=PLACEMENTS)
-    over: str = entry("What is varied along the axis.", "pairs", choices=AXES)
+    kind: str = entry("Kind of the scenario.", choices=(KIND,))
+    title: str = entry("Title of the scenario.")
+    paper: str = entry("Paper and figures with the published values.", "")
+    about: str = entry("Description, with the differences from the paper.", "")
+    placement: str = entry("Placement of the processes.", "one-node", choices=PLACEMENTS)
+    over: str = entry("Setting that varies along the axis.", "pairs", choices=AXES)
     model: tuple[str, ...] = entry("The molecular models.", ("jac",), choices=tuple(MODELS))
     sleep: str = entry(
-        "Whether the simulation sleeps once for each frame, or for each step, as in the paper.",
+        "Whether simulations sleep once per frame, or once per step as in the paper.",
         EACH_FRAME,
         choices=(EACH_FRAME, EACH_STEP),
     )
-    analysis: float = entry("How long an analysis takes, in periods of the simulation.", 1.0)
+    analysis: float = entry("Duration of an analysis, in periods of the simulation.", 1.0)
     # What these are by default cannot be changed, and neither can what `entry` makes of them.
     small: Size = entry("The small size.", Size())  # noqa: RUF009
     full: Size = entry("The full size.", Size())  # noqa: RUF009
-    way: tuple[Way, ...] = entry("The ways of exchanging.")
-    claim: tuple[Claim, ...] = entry("What was published.", ())
+    way: tuple[Way, ...] = entry("Ways of exchanging frames.")
+    claim: tuple[Claim, ...] = entry("Published claims.", ())
 
     def size(self, name: str) -> Size:
         """Return one of the sizes."""

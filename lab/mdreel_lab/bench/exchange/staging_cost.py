@@ -1,8 +1,9 @@
 """Cost of a frame beside a fresh file: ``python -m mdreel_lab.bench.exchange.staging_cost FOLDER``.
 
-The program writes the same bytes as fresh files, to staged channels, to a plain ring and to a managed directory, on the
-file system of FOLDER and on an XFS. All ways take turns in random order, frame by frame, so that a drift of the machine
-affects them alike. It prints a table in Markdown; times are those of the call, and of the processor in the call.
+The program writes the same bytes as fresh files, to staged channels, to a plain ring and to a managed directory. It
+does so on the file system of FOLDER and on an XFS. All ways take turns in random order, frame by frame, so that a
+drift of the machine affects them alike. It prints a table in Markdown; times are those of the call, and of the
+processor in the call.
 """
 
 import argparse

@@ -22,7 +22,7 @@ def times(scenario: Exchange, cells: Sequence[Cell]) -> Table:
         spreads = [cell.spread(side, kind) for side, kind in columns] + [cell.spread("hand-over")]
         numbers = [1e3 * number for spread in spreads for number in (spread.mean, spread.deviation)]
         rows.append((cell.series, cell.at, len(cell.repeats), *numbers, 1e3 * cell.first("consumption").mean))
-    title = "What a frame takes: means over frames but the first, pairs and repeats"
+    title = "Time per frame: means over pairs, repeats and all frames except the first"
     last = ("hand-over (ms)", "hand-over (ms) ±", "consumption of the first frame (ms)")
     return Table("times", title, ("Series", AXIS[scenario.over], "Repeats", *headings, *last), rows)
 
@@ -34,7 +34,7 @@ def medians(scenario: Exchange, cells: Sequence[Cell]) -> Table:
     rows: list[tuple[Value, ...]] = [
         (cell.series, cell.at, *(1e3 * cell.median(side, kind) for side, kind in columns)) for cell in cells
     ]
-    title = "What a frame takes: medians over frames but the first, pairs and repeats"
+    title = "Time per frame: medians over pairs, repeats and all frames except the first"
     return Table("medians", title, ("Series", AXIS[scenario.over], *headings), rows)
 
 
@@ -56,7 +56,7 @@ def factors(scenario: Exchange, cells: Sequence[Cell]) -> Table:
             rows.append((claim.finding, claim.text, claim.source, *there, _compared(claim, *pair), side, *here))
     ends = ("published, least", "published, most", "Compared here", "Side", "here, least", "here, most")
     head = ("Finding", "Claim", "Source", *ends, "here with first frames, least", "here with first frames, most")
-    return Table("factors", "Factors as published, and here", head, rows)
+    return Table("factors", "Published and measured factors", head, rows)
 
 
 def tree(scenario: Exchange, cells: Sequence[Cell]) -> Table:
@@ -75,7 +75,7 @@ def tree(scenario: Exchange, cells: Sequence[Cell]) -> Table:
         for (series, name), of in found.items()
     ]
     columns = [f"{AXIS[scenario.over].lower()} {place} (ms)" for place in places]
-    return Table("tree", "Call trees: what each region takes a frame", ("Series", "Region", *columns), rows)
+    return Table("tree", "Call trees: time per frame of each region", ("Series", "Region", *columns), rows)
 
 
 def _compared(claim: Claim, series: str, other: str) -> str:

@@ -44,7 +44,7 @@ class Work(JsonLine):
     pace : str
         `PERIOD`, `ANSWERED` or `STREAM`.
     n_sleeps : int
-        How often the simulation sleeps to compute a frame; together the sleeps take the period.
+        Number of times that the simulation sleeps to compute a frame; together, the sleeps take the period.
     cores : tuple of int, optional
         The core of the producer's and of the consumer's own thread.
     """

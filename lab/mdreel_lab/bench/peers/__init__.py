@@ -1,1 +1,1 @@
-"""Programs that take part in benchmarks: one file for each library, with every job that it can do."""
+"""Programs that take part in benchmarks: one file per library, with all its jobs."""

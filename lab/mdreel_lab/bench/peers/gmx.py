@@ -42,7 +42,7 @@ class Program:
 
 
 def prepare(job: Job) -> Work:
-    """Write the index file, with the wanted atoms as its only group."""
+    """Write the index file, with the selected atoms as its only group."""
     n_frames, spacing = (0, 0.0) if job.what == "rmsd" else _frames(job)
     folder = tempfile.TemporaryDirectory()
     where = Path(folder.name)

@@ -1,4 +1,4 @@
-"""Jobs of contenders, and the results that prove that a job was done."""
+"""Jobs of contenders, and the results that prove that a contender completed its job."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -86,7 +86,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Found:
-    """Proof that an analysis was done.
+    """Proof that a contender completed an analysis.
 
     Attributes
     ----------

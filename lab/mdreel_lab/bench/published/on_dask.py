@@ -79,7 +79,7 @@ class Scheduler(NamedTuple):
     compute : callable
         Computes a delayed value.
     offsets_ns : dict
-        What to add to the clocks of processes on other hosts, ns.
+        Offsets that are added to the clocks of processes on other hosts, ns.
     """
 
     compute: Callable[[Any], Any]
@@ -188,8 +188,8 @@ def timing_of(tasks: Sequence[Task], begun_ns: int, ended_ns: int, offsets_ns: d
     begun_ns, ended_ns : int
         Start and end of the run, with the clock of this process, ns.
     offsets_ns : dict
-        What to add to the clocks of processes on other hosts, ns. As all blocks are computed between the start and the
-        end of the run, this bounds the error of an offset.
+        Offsets that are added to the clocks of processes on other hosts, ns. As all blocks are computed between the
+        start and the end of the run, this bounds the error of an offset.
 
     Returns
     -------

@@ -55,8 +55,8 @@ class OnRanks:
     Parameters
     ----------
     order : Order
-        What to do. The access ``"segments"`` gives each rank its own file, ``"chain"`` has each rank open all files as
-        one trajectory, and ``"hdf5-independent"`` reads one file with parallel HDF5.
+        The order of the point. The access ``"segments"`` gives each rank its own file, ``"chain"`` has each rank open
+        all files as one trajectory, and ``"hdf5-independent"`` reads one file with parallel HDF5.
     ranks : mpi4py.MPI.Comm
         The ranks.
 
@@ -140,7 +140,7 @@ def block_edges(n_frames: int, n_blocks: int) -> list[int]:
 
 @dataclass(frozen=True)
 class _Report:
-    """What a rank has measured, with the clock of the rank."""
+    """Times of a rank, measured with its own clock."""
 
     begun_ns: int
     creating: SpanLog

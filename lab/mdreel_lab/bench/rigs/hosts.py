@@ -1,9 +1,9 @@
 """Hosts with a network, a name, a clock and mounts of their own, on this machine: namespaces of the kernel.
 
-They are joined by a bridge that has a namespace of its own too, so that no interface, address or name of a cluster is
-seen from outside, and none can be in the way of another cluster. All processes are in a process namespace whose first
-process ends with a pipe from here: the kernel ends them and removes the namespaces
-however a test ends, also after SIGKILL.
+A bridge, which has its own namespace, connects them. Interfaces, addresses and names of a cluster are therefore not
+visible from outside, and clusters do not disturb each other. All processes are in a process namespace. Its first
+process ends if a pipe of this process is closed, even after SIGKILL. The kernel then ends all other processes and
+removes the namespaces.
 """
 
 import shutil

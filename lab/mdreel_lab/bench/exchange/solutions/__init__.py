@@ -1,1 +1,1 @@
-"""Ways for frames to go from a producer to its consumer: one file for each."""
+"""Ways for frames to go from a producer to its consumer: one file per way."""

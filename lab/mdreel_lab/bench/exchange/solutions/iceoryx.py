@@ -61,7 +61,7 @@ class Receiver(_Ports):
         self._sample: Any = None
 
     def get(self, number: int, frame: SerialisedFrame) -> None:
-        """Take the next frame, which stays valid until the following frame is taken."""
+        """Take the next frame, which stays valid until the next call."""
         frame.hide()
         self._sample = None
         with self.regions("fetch"):

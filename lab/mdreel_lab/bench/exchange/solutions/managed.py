@@ -1,4 +1,4 @@
-"""A managed directory of mdreel: a file for each frame, published when it is whole."""
+"""A managed directory of mdreel: a file for each frame, published when it is complete."""
 
 from mdreel.live.managed.reader import ManagedDirectory
 from mdreel.live.managed.writer import ManagedProducer
