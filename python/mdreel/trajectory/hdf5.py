@@ -10,8 +10,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from itertools import chain
-from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -21,6 +19,7 @@ from numpy.typing import NDArray
 
 from mdreel._core import OpenFiles, Source, chunked_source
 from mdreel.errors import FormatError, MdreelError, UnsupportedError
+from mdreel.trajectory.hdf5_chunks import StoredChunks, stored_chunks
 
 if TYPE_CHECKING:
     import h5py
@@ -247,30 +246,15 @@ def _storage(dataset: "h5py.Dataset", where: str) -> tuple[list[int], _Stored]:
     if layout == h5d.CHUNKED:
         chunk = [int(length) for length in dataset.chunks]
         grid = [-(-length // piece) for length, piece in zip(dataset.shape, chunk, strict=True)]
-        return chunk, _columns(_chunks(dataset), chunk, grid)
+        return chunk, _columns(stored_chunks(dataset), chunk, grid)
     kind = {h5d.COMPACT: "compact", h5d.VIRTUAL: "virtual"}.get(layout, "external")
     raise UnsupportedError(f"{where}: {kind} storage is not supported: copy it with h5repack")
 
 
-def _chunks(dataset: "h5py.Dataset") -> list[Any]:
-    if hasattr(dataset.id, "chunk_iter"):
-        found: list[Any] = []
-        dataset.id.chunk_iter(found.append)
-        return found
-    return [dataset.id.get_chunk_info(i) for i in range(dataset.id.get_num_chunks())]
-
-
-def _columns(chunks: list[Any], chunk: list[int], grid: list[int]) -> _Stored:
-    # There can be millions of chunks, and each of these lines costs a tenth of a loop over them.
-    n_chunks = len(chunks)
-    corners = chain.from_iterable(map(attrgetter("chunk_offset"), chunks))
-    starts = np.fromiter(corners, np.uint64, n_chunks * len(chunk)).reshape(n_chunks, len(chunk))
+def _columns(found: StoredChunks, chunk: list[int], grid: list[int]) -> _Stored:
     strides = np.cumprod([1, *grid[:0:-1]], dtype=np.uint64)[::-1]
-    cells = (starts // np.array(chunk, np.uint64)) @ strides
-    offsets = np.fromiter(map(attrgetter("byte_offset"), chunks), np.uint64, n_chunks)
-    sizes = np.fromiter(map(attrgetter("size"), chunks), np.uint64, n_chunks)
-    masks = np.fromiter(map(attrgetter("filter_mask"), chunks), np.uint32, n_chunks)
-    return cells, offsets, sizes, masks
+    cells = (found.starts // np.array(chunk, np.uint64)) @ strides
+    return cells, found.offsets, found.sizes, found.masks
 
 
 def _filter(described: Any, where: str) -> tuple[int, int]:
