@@ -48,6 +48,8 @@ class InputFiles:
         storage = Path(point.storage)
         if point.storage and not storage.is_dir():
             raise UnsupportedError(f"the folder {storage} of the storage does not exist here")
+        if point.stripes:
+            _check_stripes(storage if point.storage else self._data)  # before large files are made
         topology, reference, path = self._own(point) if point.trajectory else self._of_system(point)
         whole = path
         if point.storage:
@@ -78,10 +80,13 @@ class InputFiles:
         # Nothing is written beside the file of a user.
         in_place = point.cache != "copy" and point.workload != "split" and not _writes_beside(point)
         own = OwnData(Path(point.topology), Path(point.trajectory), point.n_frames, self._data, in_place)
-        if not own.path(point.format).exists():
+        is_new = not own.path(point.format).exists()
+        if is_new:
             self._log(f"making {own.path(point.format)}: {point.n_frames:,} frames")
         reference = own.make_reference() if point.program in PEERS else own.reference
-        return own.topology, reference, own.make(point.format)
+        path = own.make(point.format)
+        self._room.use(path, is_new=is_new)
+        return own.topology, reference, path
 
     def _segments(self, path: Path, point: Point, whole: Path) -> list[Path]:
         """Return a trajectory, split into files: beside files that the benchmark made, never beside those of users."""
@@ -128,14 +133,20 @@ def _stored(path: Path, folder: Path) -> Path:
     return copy
 
 
-def _striped(path: Path, n_stripes: int) -> Path:
-    """Return a copy of a file on `n_stripes` Lustre stripes; raise an `UnsupportedError` where they cannot be set."""
+def _check_stripes(folder: Path) -> None:
+    """Raise an `UnsupportedError` if files in a folder have no stripes; the folder is made unless it exists."""
     from mdreel.foundation.file_system import mount_of, stripes
 
-    if not stripes(path):
-        mount = mount_of(path)
-        kind = "of the data" if mount is None else mount.kind
-        raise UnsupportedError(f"the file system {kind} has no stripes, as Lustre has")
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=folder) as file:
+        if not stripes(Path(file.name)):
+            mount = mount_of(folder)
+            kind = "of the data" if mount is None else mount.kind
+            raise UnsupportedError(f"the file system {kind} has no stripes, as Lustre has")
+
+
+def _striped(path: Path, n_stripes: int) -> Path:
+    """Return a copy of a file on `n_stripes` Lustre stripes; raise an `UnsupportedError` where they cannot be set."""
     copy = path.with_name(f"{path.stem}-on-{n_stripes}{path.suffix}")
     if copy.exists():
         return copy

@@ -1,5 +1,6 @@
 """Runner of the points of scenarios, which skips completed points."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -61,9 +62,10 @@ class Runner:
         Raise a `MismatchError` or `OSError` before anything is run if a scenario cannot be read, or the folder not be
         written.
         """
+        for name, n_files in Counter(path.stem for path in scenarios).items():
+            if n_files > 1:
+                raise MismatchError(f"two scenarios are called {name}")
         for path in scenarios:
-            if path.stem in (other.stem for other in scenarios if other is not path):
-                raise MismatchError(f"two scenarios are called {path.stem}")
             plan(path.stem, read_scenario(path), SIZES[0] if size == LARGEST else size)
         self._folder.mkdir(parents=True, exist_ok=True)
         analyses = Analyses(self._folder, self._data, self._log, self._allocation)

@@ -128,7 +128,7 @@ class Grid:
     )
     schedule: tuple[str, ...] = entry("How blocks are assigned to workers.", ("demand",), choices=("demand", "static"))
     parts_per_worker: tuple[int, ...] = entry("Blocks per worker; with 0, mdreel chooses.", (0,), least=0)
-    load: tuple[int, ...] = entry("Number of RMSDs computed for each frame, of which one is kept.", (1,), least=1)
+    load: tuple[int, ...] = entry("Number of RMSD computations per frame; one result is kept.", (1,), least=1)
     ratio: tuple[float, ...] = entry(
         "R_comp/io of one worker; a pilot run chooses the load that reaches it. With 0, the load is used.",
         (0.0,),
