@@ -138,7 +138,7 @@ def test_damaged_frames_are_left_out_where_ranks_read_each_on_its_own(files: dic
     assert results_of(PARALLEL_HDF5, 2, tmp_path, runs) == [[bits_of(alone).tobytes()] * 2] * 2
 
 
-INTERRUPTED = """
+FAULTS = """
 import os, signal, sys
 from pathlib import Path
 import numpy as np
@@ -150,12 +150,14 @@ from mdreel.execution.executors.mpi.launcher import launched
 from mdreel.trajectory.parallel_hdf5 import SharedPositions
 from mdreel.trajectory.open import open as open_trajectory
 
-folder, path, schedule, access = sys.argv[1:]
+folder, path, schedule, access, fault = sys.argv[1:]
 executor = Mpi(schedule=schedule)
 
-def stop(n_frames):
-    if n_frames > 500:
+def happen(n_frames):
+    if n_frames > 500 and fault == "interrupt":
         os.kill(os.getpid(), signal.SIGINT)
+    if n_frames > 500 and fault == "shrink":
+        os.truncate(path, Path(path).stat().st_size // 2)
 
 def compute():
     source = open_trajectory(path)
@@ -164,14 +166,22 @@ def compute():
     job = Job(source, atoms, Pass.of(rmsd(reference, None, True)), SharedPositions.of)
     frames = FrameSet.list(np.tile(np.arange(98, dtype=np.uint64), 300))
     blocks = plan(source, frames, executor.n_workers, executor.n_workers)
-    return executor.run(Work(job, blocks, monitor=stop, access=access))
+    return executor.run(Work(job, blocks, monitor=happen, access=access))
 
 try:
     executor.share(compute)
 except BaseException as error:
-    Path(folder, f"{access}.{schedule}.{launched().rank}").write_text(f"{type(error).__name__}: {error}")
+    Path(folder, f"rank{launched().rank}.txt").write_text(f"{type(error).__name__}: {error}")
 assert executor.share(lambda: "still there") == "still there"
 """
+
+
+def seen_of(folder: Path, path: str, schedule: str, access: str, fault: str) -> list[str]:
+    """The error that each of three ranks has seen."""
+    command = PARALLEL_HDF5.command(3, "-c", FAULTS, str(folder), path, schedule, access, fault)
+    done = subprocess.run(command, capture_output=True, text=True, env=PARALLEL_HDF5.environment, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return [(folder / f"rank{rank}.txt").read_text() for rank in range(3)]
 
 
 @needs(PARALLEL_HDF5)
@@ -179,11 +189,22 @@ assert executor.share(lambda: "still there") == "still there"
 def test_ctrl_c_reaches_all_ranks_between_two_reads(
     files: dict[str, str], tmp_path: Path, schedule: str, access: str
 ) -> None:
-    command = PARALLEL_HDF5.command(3, "-c", INTERRUPTED, str(tmp_path), files["gzip"], schedule, access)
-    done = subprocess.run(command, capture_output=True, text=True, env=PARALLEL_HDF5.environment, timeout=120)
-    assert done.returncode == 0, done.stderr
-    seen = [(tmp_path / f"{access}.{schedule}.{rank}").read_text() for rank in range(3)]
+    seen = seen_of(tmp_path, files["gzip"], schedule, access, "interrupt")
     assert seen == ["KeyboardInterrupt: ", *["RuntimeError: rank 0 was interrupted"] * 2]
+
+
+@needs(PARALLEL_HDF5)
+@pytest.mark.parametrize(("schedule", "access"), accesses())
+@pytest.mark.parametrize("layout", ["gzip", "contiguous"])
+def test_file_that_shrinks_is_an_error_on_all_ranks(
+    files: dict[str, str], tmp_path: Path, schedule: str, access: str, layout: str
+) -> None:
+    path = tmp_path / "shrinking.h5md"
+    path.write_bytes(Path(files[layout]).read_bytes())
+    seen = seen_of(tmp_path, str(path), schedule, access, "shrink")
+    assert len(set(seen)) == 1
+    assert seen[0].startswith(f"FormatError: {path}")
+    assert "the file was cut while being read: it had" in seen[0]
 
 
 @EVERY_MPI

@@ -79,9 +79,8 @@ def chunks_in_file(dataset: "h5py.Dataset") -> StoredChunks | None:
     Returns
     -------
     StoredChunks or None
-        The chunks in the order of the library, or None if the index is not a version 1 B-tree, if the file cannot be
-        opened as a regular file, or if the result differs from the number of chunks or the first chunk that the library
-        reports.
+        The chunks in the order of the library. None if the index is not a version 1 B-tree, or if the file cannot be
+        opened as a regular file. None also if the library reports another number of chunks or another first chunk.
     """
     from h5py import h5o
 

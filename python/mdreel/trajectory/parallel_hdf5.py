@@ -1,5 +1,6 @@
 """H5MD files that all MPI ranks open collectively through parallel HDF5."""
 
+import os
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -141,6 +142,7 @@ class PositionsTogether:
         if is_collective:
             self._transfer.set_dxpl_mpio(self._h5py.h5fd.MPIO_COLLECTIVE)
         self._file = h5py.File(described.path, "r", driver="mpio", comm=communicator)
+        self._size_of = Path(described.path).open("rb")  # noqa: SIM115 (closed together with the file of HDF5)
 
     def find(self) -> int:
         """Open the positions dataset, and return the number of frames to read per call.
@@ -189,6 +191,11 @@ class PositionsTogether:
             Array to which the positions are written, in Å.
         alone : bool
             Whether to make this call independently of the other ranks.
+
+        Raises
+        ------
+        FormatError
+            If the file is shorter than before. HDF5 returns zeros for the bytes behind its end.
         """
         h5s = self._h5py.h5s
         low, high = self._rows
@@ -203,11 +210,21 @@ class PositionsTogether:
             shape = (1, high - low, 3)
             there.select_hyperslab((first, low, 0), (count, 1, 1), stride=(step, 1, 1), block=shape, op=operation)
         self._n_reads += not alone  # counted even if it fails, because the other ranks count it as well
-        self._dataset.id.read(memory, there, stored, dxpl=None if alone else self._transfer)
+        try:
+            self._dataset.id.read(memory, there, stored, dxpl=None if alone else self._transfer)
+        finally:
+            if len(frames):
+                self._check_size()
         # As in the core: integers are converted through double precision, and units in single precision.
         single = stored if stored.dtype == np.float32 else stored.astype(np.float64).astype(np.float32)
         in_order = single if np.array_equal(frames, ascending) else single[places]
         np.multiply(in_order[: len(frames)], np.float32(self.described.unit), out=target[:, low:high])
+
+    def _check_size(self) -> None:
+        before, now = self.described.n_bytes, os.fstat(self._size_of.fileno()).st_size
+        if now < before:
+            message = f"the file was cut while being read: it had {before} bytes, now {now}"
+            raise FormatError(message, path=self.described.path)
 
     def _memory(self, n_frames: int) -> NDArray[Any]:
         """Return memory for a number of frames, at least one, as they are stored. All calls share this memory."""
@@ -225,6 +242,7 @@ class PositionsTogether:
 
     def close(self) -> None:
         """Close the file collectively."""
+        self._size_of.close()
         self._file.close()
 
 

@@ -190,7 +190,8 @@ impl<'a> TrrReader<'a> {
         batch.check(self.places.len())?;
         batch.clear();
         while batch.len() < batch.capacity() {
-            self.choose(batch.capacity() - batch.len())?;
+            let chosen = self.choose(batch.capacity() - batch.len());
+            chosen.or_else(|error| self.bytes.confirm().and(Err(error)))?;
             if self.chosen.is_empty() {
                 break;
             }

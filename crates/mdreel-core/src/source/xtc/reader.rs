@@ -329,10 +329,12 @@ impl Reader for XtcReader<'_> {
         if self.next == self.loaded.len() {
             self.loaded.clear();
             self.next = 0;
-            let n_bytes = match self.rest {
-                Rest::Frames { .. } => self.load_listed()?,
-                Rest::Bytes { .. } => self.load_unlocated()?,
+            let loaded = match self.rest {
+                Rest::Frames { .. } => self.load_listed(),
+                Rest::Bytes { .. } => self.load_unlocated(),
             };
+            // Headers of a file that was cut meanwhile look corrupt: the cut is the better message.
+            let n_bytes = loaded.or_else(|error| self.bytes.confirm().and(Err(error)))?;
             if self.loaded.is_empty() {
                 return Ok(());
             }
