@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning"),
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak of a process is asked of Linux"),
 ]
-N_FRAMES = 4_000, 16_000
+N_FRAMES = 1_000, 13_000
 ALLOWED = 5 << 19  # bytes: what an allocator takes at a time, and what is kept of how long all took
 MOST_TRIES = 5
 Measure = Callable[[str], list[dict[str, int]]]

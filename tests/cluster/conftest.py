@@ -53,7 +53,7 @@ def long_run(tmp_path_factory: pytest.TempPathFactory, mdreel: Mdreel) -> tuple[
     """An analysis of several seconds at least, of a small file that is read again and again; and its table."""
     path = tmp_path_factory.mktemp("water") / "water.xtc"
     path.write_bytes(Path(XTC).read_bytes() * 100)  # XTC files may be joined like this
-    words = ["rmsd", "-s", GRO, *(["-f", str(path)] * 20), "--select", "all", "-o", "rmsd.csv"]
+    words = ["rmsd", "-s", GRO, *(["-f", str(path)] * 12), "--select", "all", "-o", "rmsd.csv"]
     return words, _table(tmp_path_factory, mdreel, words)
 
 

@@ -11,7 +11,7 @@ from cluster.slurm_service import Slurm, reason_to_skip, running_slurm, wait_for
 
 pytestmark = pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or "Slurm is there")
 
-N_FRAMES = 20_000
+N_FRAMES = 12_000
 
 
 @pytest.fixture(scope="module")

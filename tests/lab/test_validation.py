@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_analyses_agree_with_their_peers(tmp_path: Path) -> None:
     script, table = ROOT / "lab" / "validation" / "agree.py", tmp_path / "table.md"
-    command = [forked_python(), "-W", "ignore", str(script), "--every", "7", "--output", str(table)]
+    command = [forked_python(), "-W", "ignore", str(script), "--every", "14", "--output", str(table)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert " 0 differ by more than is allowed" in done.stdout

@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import shutil
 import statistics
 from itertools import pairwise
 from pathlib import Path
@@ -86,34 +87,40 @@ def tasks(n_workers: int) -> np.ndarray:
     return np.array(rows, TASK)
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of records that were made up: 1, 2 and 5 ranks, three repeats, and one that failed."""
+    folder = tmp_path_factory.mktemp("made-up")
     points = [point_of(n, repeat) for repeat in (1, 2, 3) for n in (1, 2, 5)]
-    (tmp_path / "made-up.toml").write_text(SCENARIO)
-    keep_plan(tmp_path, "made-up", tmp_path / "made-up.toml", "small", [*points, point_of(10, 1)])
+    (folder / "made-up.toml").write_text(SCENARIO)
+    keep_plan(folder, "made-up", folder / "made-up.toml", "small", [*points, point_of(10, 1)])
     for point in points:
-        place = place_of(tmp_path, point)
+        place = place_of(folder, point)
         place.parent.mkdir(parents=True, exist_ok=True)
         timing = Timing(spans(point.n_workers, point.repeat), tasks=tasks(point.n_workers))
         write_record(Record(timing, {}, None, str(point)), spans_of(place))
         facts = {"oversubscribed": point.n_workers > 2, "cache": "warm", "check": 1.25}
-        keep(tmp_path, Kept(point, DONE, "", 0.1 * point.repeat, facts, {"versions": {}}, spans_of(place)))
-    keep(tmp_path, Kept(point_of(10, 1), FAILED, "it fell over"))
-    return tmp_path
+        keep(folder, Kept(point, DONE, "", 0.1 * point.repeat, facts, {"versions": {}}, spans_of(place)))
+    keep(folder, Kept(point_of(10, 1), FAILED, "it fell over"))
+    return folder
 
 
-def table(folder: Path, name: str) -> list[dict[str, str]]:
-    write_reports([Machine("", folder)], folder / "report")
-    with (folder / "report" / "made-up" / f"{name}.csv").open() as file:
+@pytest.fixture(scope="module")
+def page(folder: Path) -> Path:
+    """The page of the report on these records."""
+    return write_reports([Machine("", folder)], folder / "report").with_name("made-up.md")
+
+
+def table(page: Path, name: str) -> list[dict[str, str]]:
+    with (page.with_suffix("") / f"{name}.csv").open() as file:
         return list(csv.DictReader(file))
 
 
-def test_scaling_is_what_the_spans_say(folder: Path) -> None:
+def test_scaling_is_what_the_spans_say(page: Path) -> None:
     totals = {
         n: [1e-3 * (OPEN + r + READ / n + COMPUTE / n + (9 if n > 1 else 0)) for r in (1, 2, 3)] for n in (1, 2, 5)
     }
-    rows = table(folder, "scaling")
+    rows = table(page, "scaling")
     assert [row["N"] for row in rows] == ["1", "2", "5*"]
     for row, (n, seconds) in zip(rows, totals.items(), strict=True):
         assert int(row["Repeats"]) == 3
@@ -130,12 +137,12 @@ def test_scaling_is_what_the_spans_say(folder: Path) -> None:
         assert float(row["whole call (s)"]) == pytest.approx(0.2)
 
 
-def test_ratios_and_observables_are_what_the_spans_say(folder: Path) -> None:
-    ratios = table(folder, "ratios")
+def test_ratios_and_observables_are_what_the_spans_say(page: Path) -> None:
+    ratios = table(page, "ratios")
     assert [float(row["R_comp/io"]) for row in ratios] == pytest.approx([3.0, 3.4, 3.4])
     assert ratios[0]["R_comp/comm"] == ""
     assert float(ratios[1]["R_comp/comm"]) == pytest.approx((COMPUTE + 4) / (2 * MESSAGE))
-    observed = table(folder, "observables")
+    observed = table(page, "observables")
     assert float(observed[2]["t_open"]) == pytest.approx(1e-3 * (OPEN + 2))
     assert float(observed[2]["t_comm"]) == pytest.approx(1e-3 * MESSAGE)
     for row in observed:
@@ -212,8 +219,8 @@ def test_bars_of_tasks_are_the_blocks_of_each_worker(folder: Path) -> None:
     assert [bar.get_height() for bar in axes.patches] == [1.0] * 5
 
 
-def test_blocks_of_workers_are_counted(folder: Path) -> None:
-    rows = table(folder, "tasks-per-worker")
+def test_blocks_of_workers_are_counted(page: Path) -> None:
+    rows = table(page, "tasks-per-worker")
     assert len(rows) == 9
     assert [(row["Run"], row["0 blocks"], row["1 blocks"]) for row in rows if row["N"] == "5*"] == [
         ("1", "0", "5"),
@@ -222,8 +229,8 @@ def test_blocks_of_workers_are_counted(folder: Path) -> None:
     ]
 
 
-def test_published_values_are_beside_ours_and_hollow(folder: Path) -> None:
-    rows = table(folder, "published")
+def test_published_values_are_beside_ours_and_hollow(folder: Path, page: Path) -> None:
+    rows = table(page, "published")
     assert [(row["N (of ratios: W)"], row["Published"]) for row in rows] == [("2", "1.5"), ("24", "17.0")]
     assert rows[0]["Ours"].startswith("made up: ")
     assert rows[1]["Ours"] == ""
@@ -266,19 +273,19 @@ def kept_in(folder: Path) -> list[Kept]:
     return plan_of(folder, "made-up")[2]
 
 
-def test_report_is_made_of_the_records_alone_and_the_same_again(folder: Path) -> None:
-    first = write_reports([Machine("", folder)], folder / "report")
-    files = {path: path.read_bytes() for path in first.parent.rglob("*") if path.suffix in (".md", ".csv")}
-    names = {path.name for path in (folder / "report" / "made-up").iterdir()}
+def test_report_is_made_of_the_records_alone_and_the_same_again(folder: Path, page: Path) -> None:
+    files = {path: path.read_bytes() for path in page.parent.rglob("*") if path.suffix in (".md", ".csv")}
+    figures = page.with_suffix("")
+    names = {path.name for path in figures.iterdir()}
     assert {"scaling.csv", "speed-up.png", "speed-up.svg", "ranks.svg", "violin.png", "stream.svg"} <= names
-    assert (folder / "report" / "made-up" / "speed-up.png").read_bytes().startswith(b"\x89PNG")
-    assert "published: theirs" in (folder / "report" / "made-up" / "speed-up.svg").read_text()
+    assert (figures / "speed-up.png").read_bytes().startswith(b"\x89PNG")
+    assert "published: theirs" in (figures / "speed-up.svg").read_text()
     write_reports([Machine("", folder)], folder / "report")
     assert files == {path: path.read_bytes() for path in files}
-    page = (folder / "report" / "made-up.md").read_text()
-    assert "After Nobody et al.." not in page
-    assert "## Failed\n\n* made up, N = 10: it fell over" in page
-    assert "* Cache: warm" in page
+    text = page.read_text()
+    assert "After Nobody et al.." not in text
+    assert "## Failed\n\n* made up, N = 10: it fell over" in text
+    assert "* Cache: warm" in text
 
 
 def test_series_without_one_worker_have_no_speed_up(folder: Path) -> None:
@@ -291,11 +298,12 @@ def test_series_without_one_worker_have_no_speed_up(folder: Path) -> None:
     assert beside([series], [PUBLISHED]).rows[0][-1] == ""
 
 
-def test_record_that_is_torn_is_named(folder: Path) -> None:
-    place = place_of(folder, point_of(2, 1))
+def test_record_that_is_torn_is_named(folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    place = place_of(copy, point_of(2, 1))
     place.write_text(place.read_text()[:100])
     with pytest.raises(FormatError, match="this is no record of a benchmark") as caught:
-        write_reports([Machine("", folder)], folder / "report")
+        write_reports([Machine("", copy)], copy / "report")
     assert str(place) in str(caught.value)
 
 
