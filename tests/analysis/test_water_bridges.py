@@ -97,9 +97,15 @@ def test_bridges_of_a_protein_in_water_are_those_of_mdanalysis(order: int, pbc: 
 
 
 def test_filtered_and_fixed_selections_are_those_of_mdanalysis() -> None:
-    for options in ({}, {"update_water_selection": False}, {"filter_first": False}, {"distance_type": "heavy"}):
+    near = {"water_selection": "resname SOL and around 8 resid 122:159"}
+    for options, frames in (
+        ({}, [8]),
+        ({"filter_first": False}, [8]),
+        ({**near, "update_water_selection": False}, [0, 8]),
+        ({**near, "distance_type": "heavy"}, [0, 8]),
+    ):
         same_as_mdanalysis(
-            lambda cls, options=options: cls(solvated(), LID, "resname ARG LYS", **options), stop=9, step=8
+            lambda cls, options=options: cls(solvated(), LID, "resname ARG LYS", **options), frames=frames
         )
 
 

@@ -138,16 +138,22 @@ def test_function_that_fails_on_one_rank_ends_all_ranks(
     assert "this frame fails" in seen[0]
 
 
+@pytest.fixture(scope="module")
+def long_run(files: dict[str, list[str]]) -> tuple[Wanted, bytes]:
+    """A run of a second or more, and its result by one thread."""
+    wanted = Wanted(files["xtc"], n_parts=150, repeats=150, atom_step=1)
+    return wanted, expected_of(wanted)
+
+
 @EVERY_MPI
 @each_scheme
 def test_run_of_which_a_rank_was_killed_ends_and_goes_on_later(
-    files: dict[str, list[str]], tmp_path: Path, mpi: Launcher, schedule: str, access: str
+    long_run: tuple[Wanted, bytes], tmp_path: Path, mpi: Launcher, schedule: str, access: str
 ) -> None:
     checkpoint = tmp_path / "checkpoint"
-    n_frames = 98 * 300
-    wanted = Wanted(
-        files["xtc"], schedule, n_parts=300, repeats=300, checkpoint=str(checkpoint), access=access, atom_step=1
-    )
+    wanted, expected = long_run
+    n_frames = 98 * wanted.repeats
+    wanted = replace(wanted, schedule=schedule, access=access, checkpoint=str(checkpoint))
 
     def size() -> int:
         paths = [checkpoint, *tmp_path.glob("checkpoint.rank*[0-9]")]
@@ -170,7 +176,6 @@ def test_run_of_which_a_rank_was_killed_ends_and_goes_on_later(
     for path in left_behind:
         path.unlink(missing_ok=True)
     assert not kept(tmp_path, 0, 0).exists()
-    expected = expected_of(replace(wanted, schedule="demand", access=None))
     assert results_of(mpi, 2, tmp_path, [wanted]) == [[expected] * 2]
 
 

@@ -99,11 +99,18 @@ def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Host]]:
 
 
 def run(
-    hosts: list[Host], folder: Path, data: Path, text: str, *options: str, name: str = "mine"
+    hosts: list[Host],
+    folder: Path,
+    data: Path,
+    text: str,
+    *options: str,
+    name: str = "mine",
+    has_report: bool = False,
 ) -> tuple["subprocess.CompletedProcess[str]", list[Kept]]:
     """Run a scenario from the first host; return what is said, and the records."""
     (folder / f"{name}.toml").write_text(text)
     words = ["run", folder / f"{name}.toml", "-o", folder / "results", "--data", data, *options]
+    words += [] if has_report else ["--no-report"]
     command = hosts[0].command(*PATIENT, sys.executable, "-m", "mdreel.cli", "bench", *words)
     done = subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT, check=False)
     assert done.returncode == 0, done.stderr
@@ -116,7 +123,7 @@ def launcher_of(hosts: list[Host]) -> tuple[str, ...]:
 
 @needs(MPICH)
 def test_ranks_are_on_all_hosts(hosts: list[Host], data: Path, tmp_path: Path) -> None:
-    _, records = run(hosts, tmp_path, data, MPI, *launcher_of(hosts), "--cores-per-host", "1")
+    _, records = run(hosts, tmp_path, data, MPI, *launcher_of(hosts), "--cores-per-host", "1", has_report=True)
     one, three, four = records
     assert [kept.status for kept in (one, three)] == [DONE, DONE], three.message
     assert one.facts["hosts"] == one.facts["places"] == {"anna": 1}
@@ -146,7 +153,7 @@ def test_ranks_of_the_papers_are_on_all_hosts_with_the_load_of_a_ratio(
     hosts: list[Host], data: Path, tmp_path: Path
 ) -> None:
     options = (*launcher_of(hosts), "--cores-per-host", "1")
-    done, records = run(hosts, tmp_path, data, THEIRS.format(load="ratio = 100"), *options)
+    done, records = run(hosts, tmp_path, data, THEIRS.format(load="ratio = 100"), *options, has_report=True)
     assert [(kept.status, kept.message) for kept in records] == [(DONE, ""), (DONE, "")]
     one, three = records
     assert "measuring R_comp/io: published mpi, pilot, W = 1" in done.stderr
@@ -194,7 +201,8 @@ def test_ranks_are_started_by_the_command_of_the_user(hosts: list[Host], data: P
 
 @needs(MPICH)
 def test_ranks_of_several_hosts_split_a_trajectory(hosts: list[Host], data: Path, tmp_path: Path) -> None:
-    _, records = run(hosts, tmp_path, data, SPLIT, *launcher_of(hosts), "--cores-per-host", "1", "--oversubscribe", "3")
+    options = (*launcher_of(hosts), "--cores-per-host", "1", "--oversubscribe", "3")
+    _, records = run(hosts, tmp_path, data, SPLIT, *options, has_report=True)
     assert [(kept.status, kept.message) for kept in records] == [(DONE, "")] * 4
     assert [kept.facts["check"] for kept in records] == [84.0] * 4
     by_ranks = records[-1]
