@@ -1,5 +1,6 @@
 """Pages of exchange: factors of every baseline beside published ones, call trees, figures."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -158,3 +159,18 @@ def test_figures_name_a_file_system_once_and_leave_out_what_was_not_measured(
     labels = [label.get_text() for label in drawn.axes[0].get_yticklabels()]
     assert labels[:2] == ["figure 1, consumption: a barrier is slow", "XFS, barrier-serialised / channel, ring"]
     assert not any("inotify" in label for label in labels)
+
+
+@pytest.mark.parametrize(("largest", "expected"), [(6.0, ["1x", "2x", "5x"]), (3000.0, ["1x", "10x", "100x", "1000x"])])
+def test_labels_of_ratios_are_numbers_in_one_style(
+    scenario: Exchange, records: list[Record], largest: float, expected: list[str]
+) -> None:
+    table = tables.factors(scenario, cells_of(records, scenario.over))
+    rows = [(*row[:3], 1.0, largest, *row[5:7], 1.0, largest, *row[9:]) for row in table.rows]
+    figure = figures.factors(replace(table, rows=rows))
+    (axes,) = figure.axes
+    figure.draw_without_rendering()
+    low, high = axes.get_xlim()
+    ticks = [*axes.xaxis.get_major_ticks(), *axes.xaxis.get_minor_ticks()]
+    found = {tick.get_loc(): tick.label1.get_text() for tick in ticks if low <= tick.get_loc() <= high}
+    assert [found[at] for at in sorted(found) if found[at]] == expected

@@ -2,7 +2,7 @@
 
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import matplotlib
@@ -45,8 +45,7 @@ def times(scenario: Exchange, cells: Sequence[Cell]) -> Figure:
         for axes, side in zip(panels, sides, strict=True):
             for cell in cells:
                 _draw(axes, cell, side, names.index(cell.series), places.index(cell.at), len(places))
-            axes.set_xscale("log")
-            axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: amount(seconds, SECONDS)))
+            _logarithmic(axes, lambda seconds: amount(seconds, SECONDS))
             axes.set_xlabel("Time per frame")
             axes.set_title(side.capitalize(), loc="left")
             _rows(axes, len(names))
@@ -82,8 +81,7 @@ def factors(table: Table) -> Figure:
         axes.tick_params(axis="y", length=0)
         for row in headings:
             axes.get_yticklabels()[row].set_fontweight("bold")
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}x"))
+        _logarithmic(axes, lambda x: f"{x:g}x")
         axes.set_xlabel("Ratio of the times")
         axes.axvline(1.0, color=INK, linewidth=1.0)
         _rows(axes, len(labels))
@@ -91,6 +89,19 @@ def factors(table: Table) -> Figure:
         axes.plot([], [], "o", color=COLOURS[0], **_MARKER, label="here")
         figure.legend(loc="outside lower center", ncols=2, frameon=False)
     return figure
+
+
+def _logarithmic(axes: Axes, label: Callable[[float], str]) -> None:
+    """Use a logarithmic x axis. If it spans less than two decades, label its multiples of 2 and 5, too."""
+
+    def between(x: float, _: int | None) -> str:
+        low, high = axes.get_xlim()
+        digit = round(x / 10 ** math.floor(math.log10(x)))
+        return label(x) if high < 100 * low and digit in (2, 5) else ""
+
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: label(x)))
+    axes.xaxis.set_minor_formatter(FuncFormatter(between))
 
 
 def _range(axes: Axes, ends: Sequence[Any], y: float, colour: str, face: str) -> None:
