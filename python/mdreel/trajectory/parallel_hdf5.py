@@ -142,7 +142,8 @@ class PositionsTogether:
         if is_collective:
             self._transfer.set_dxpl_mpio(self._h5py.h5fd.MPIO_COLLECTIVE)
         self._file = h5py.File(described.path, "r", driver="mpio", comm=communicator)
-        self._size_of = Path(described.path).open("rb")  # noqa: SIM115 (closed together with the file of HDF5)
+        # HDF5 does not say that a file was cut. The system does, for the open file and not for another one of its name.
+        self._plain_file = Path(described.path).open("rb")  # noqa: SIM115 (closed together with the file of HDF5)
 
     def find(self) -> int:
         """Open the positions dataset, and return the number of frames to read per call.
@@ -221,7 +222,8 @@ class PositionsTogether:
         np.multiply(in_order[: len(frames)], np.float32(self.described.unit), out=target[:, low:high])
 
     def _check_size(self) -> None:
-        before, now = self.described.n_bytes, os.fstat(self._size_of.fileno()).st_size
+        """Check that the file has not become shorter."""
+        before, now = self.described.n_bytes, os.fstat(self._plain_file.fileno()).st_size
         if now < before:
             message = f"the file was cut while being read: it had {before} bytes, now {now}"
             raise FormatError(message, path=self.described.path)
@@ -242,7 +244,7 @@ class PositionsTogether:
 
     def close(self) -> None:
         """Close the file collectively."""
-        self._size_of.close()
+        self._plain_file.close()
         self._file.close()
 
 

@@ -190,6 +190,7 @@ impl<'a> TrrReader<'a> {
         batch.check(self.places.len())?;
         batch.clear();
         while batch.len() < batch.capacity() {
+            // Headers of a file that was cut meanwhile look corrupt: the cut is the better message.
             let chosen = self.choose(batch.capacity() - batch.len());
             chosen.or_else(|error| self.bytes.confirm().and(Err(error)))?;
             if self.chosen.is_empty() {
