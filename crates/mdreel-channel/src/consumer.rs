@@ -17,6 +17,7 @@ use super::manifest::Manifest;
 use super::missed::Missed;
 use super::protocol::{Cursor, Taken};
 use super::ring_file::{MOST_EPOCHS, RingFile};
+use super::segment_maps::{MappedFrame, SegmentMaps};
 pub use super::start::Start;
 use mdreel_core::error::{Error, Result};
 
@@ -38,6 +39,7 @@ enum Found {
 pub struct Consumer {
     path: PathBuf,
     ring: Arc<RingFile>,
+    segments: SegmentMaps,
     /// Holds the lock that says that this consumer lives.
     locks: Locks,
     manifest: Manifest,
@@ -61,12 +63,30 @@ pub struct Consumer {
 }
 
 /// A frame that the producer leaves as it is.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) struct Pinned {
     /// Its position.
-    pub position: u64,
+    position: u64,
     /// The pin.
     pub pin: usize,
+    /// The frame, if it is in a segment of staging.
+    mapped: Option<MappedFrame>,
+}
+
+impl Pinned {
+    /// Returns the bytes of the frame.
+    ///
+    /// # Safety
+    ///
+    /// The pin is not given back as long as the bytes are borrowed.
+    pub(super) unsafe fn bytes<'a>(&'a self, ring: &'a RingFile) -> &'a [u8] {
+        match &self.mapped {
+            // SAFETY: the caller keeps the pin.
+            Some(mapped) => unsafe { mapped.bytes() },
+            // SAFETY: as above.
+            None => unsafe { ring.frame(self.position) },
+        }
+    }
 }
 
 impl Consumer {
@@ -101,11 +121,10 @@ impl Consumer {
     /// Holds the frame that is borrowed until `let_go` is told its pin. `None`, and nothing done, where consumers would then hold so
     /// many frames that too few slots are left for new ones.
     pub(super) fn hold(&mut self) -> Option<Pinned> {
-        let pinned = self.borrowed?;
         if self.n_held() + 2 > N_PINS || self.ring.protocol().is_scarce() {
             return None;
         }
-        self.borrowed = None;
+        let pinned = self.borrowed.take()?;
         self.held[pinned.pin] = true;
         self.ring.protocol().tell_producer();
         Some(pinned)
@@ -161,8 +180,7 @@ impl Consumer {
         ring.want(self.cursor(), position + 1, self.takes_latest);
         let n_overwritten = ordinal.saturating_sub(self.ordinal);
         (self.position, self.ordinal) = (position + 1, ordinal + 1);
-        self.borrowed = Some(Pinned { position, pin });
-        let header = self.header();
+        let header = self.borrow(position, pin);
         match &header {
             Ok(header) => self.missed.count(self.ring.head(), header, n_overwritten),
             Err(_) => self.give_back(),
@@ -177,8 +195,7 @@ impl Consumer {
         let Taken::Frame { position, .. } = self.ring.protocol().take(self.cursor(), pin, self.position) else {
             return Ok(None);
         };
-        self.borrowed = Some(Pinned { position, pin });
-        let header = self.header();
+        let header = self.borrow(position, pin);
         self.give_back();
         header.map(Some)
     }
@@ -189,8 +206,7 @@ impl Consumer {
         let pin = self.free_pin();
         let mut next = self.ring.protocol().control.tail.load(Ordering::Acquire);
         while let Taken::Frame { position, .. } = self.ring.protocol().take(self.cursor(), pin, next) {
-            self.borrowed = Some(Pinned { position, pin });
-            let header = self.header();
+            let header = self.borrow(position, pin);
             if header.as_ref().is_ok_and(|header| header.sequence == sequence) {
                 return header.map(Some);
             }
@@ -203,15 +219,21 @@ impl Consumer {
         Ok(None)
     }
 
-    /// The header of the frame that is borrowed.
-    fn header(&self) -> Result<Header> {
+    /// Borrows the frame at a position, which this pin protects, and returns its header. After an error, the pin has to be given
+    /// back as well.
+    fn borrow(&mut self, position: u64, pin: usize) -> Result<Header> {
+        let mapped = self.segments.find(&self.ring, position);
+        self.borrowed = Some(Pinned { position, pin, mapped: None });
+        if let Some(borrowed) = &mut self.borrowed {
+            borrowed.mapped = mapped?;
+        }
         FrameView::decode(&self.path, self.bytes()).map(|view| view.header)
     }
 
     /// The bytes of the frame that is borrowed.
     pub(super) fn bytes(&self) -> &[u8] {
         // SAFETY: the position is pinned, and is not given back as long as this is borrowed from the consumer.
-        self.borrowed.map_or(&[], |pinned| unsafe { self.ring.frame(pinned.position) })
+        self.borrowed.as_ref().map_or(&[], |pinned| unsafe { pinned.bytes(&self.ring) })
     }
 
     /// Takes note of a frame that is handed out.

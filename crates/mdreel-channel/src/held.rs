@@ -218,7 +218,7 @@ impl Held {
     pub fn bytes(&self) -> &[u8] {
         match &self.kept {
             // SAFETY: the position is held until this is dropped.
-            Kept::Held(pinned) => unsafe { self.holder.ring.frame(pinned.position) },
+            Kept::Held(pinned) => unsafe { pinned.bytes(&self.holder.ring) },
             Kept::Copied(bytes) => bytes,
         }
     }
@@ -231,7 +231,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        let Kept::Held(pinned) = self.kept else { return };
+        let Kept::Held(pinned) = &self.kept else { return };
         lock(&self.holder.returned).push(pinned.pin);
         // Who waits for the next frame meanwhile gives it back when that has come, or has not.
         if let Ok(mut taker) = self.holder.taker.try_lock() {

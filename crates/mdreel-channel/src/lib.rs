@@ -60,6 +60,8 @@ pub mod restart;
 #[cfg(target_os = "linux")]
 pub mod ring_file;
 #[cfg(target_os = "linux")]
+mod segment_maps;
+#[cfg(target_os = "linux")]
 pub mod source;
 #[cfg(target_os = "linux")]
 pub mod staging;

@@ -9,6 +9,12 @@ use std::ptr::NonNull;
 use super::protocol::{Cursor, Room, Stamp};
 use mdreel_core::error::{Error, Result};
 
+/// Returns the size of a page, the unit in which the kernel maps files.
+fn page_size() -> usize {
+    // SAFETY: the call reads a constant of the system.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(1 << 16)
+}
+
 /// Types of which a stretch of shared memory may be seen as values.
 ///
 /// # Safety
@@ -59,6 +65,31 @@ impl Mapping {
         let advice = if self.is_writable { libc::MADV_POPULATE_WRITE } else { libc::MADV_POPULATE_READ };
         // SAFETY: this is what was mapped; pages are read or written as they are, which changes no byte.
         unsafe { libc::madvise(self.start.as_ptr().cast(), self.length, advice) };
+    }
+
+    /// Returns whether all pages of a range are in memory, so that writing to them reads nothing from the disk.
+    pub(super) fn is_resident(&self, range: Range<usize>) -> bool {
+        let (start, length) = self.pages(range);
+        let mut states = vec![0u8; length.div_ceil(page_size())];
+        // SAFETY: the range lies in the mapping, and there is one byte for each of its pages.
+        let outcome = unsafe { libc::mincore(start.cast(), length, states.as_mut_ptr().cast()) };
+        outcome == 0 && states.iter().all(|state| state & 1 == 1)
+    }
+
+    /// Asks the kernel to make all pages of a range writable now, and returns whether it did. If it cannot, because the disk is
+    /// full, the file was truncated or Linux is older than 5.14, a write could end the process with a signal.
+    pub(super) fn make_writable(&self, range: Range<usize>) -> bool {
+        let (start, length) = self.pages(range);
+        // SAFETY: the range lies in the mapping. The call changes no byte.
+        self.is_writable && unsafe { libc::madvise(start.cast(), length, libc::MADV_POPULATE_WRITE) } == 0
+    }
+
+    /// Returns the start and the length of the pages that contain a range.
+    fn pages(&self, range: Range<usize>) -> (*mut u8, usize) {
+        assert!(range.start <= range.end && range.end <= self.length);
+        let first = range.start / page_size() * page_size();
+        // SAFETY: the offset lies in the mapping.
+        (unsafe { self.start.as_ptr().add(first) }, range.end - first)
     }
 
     /// How many bytes it has.

@@ -3,6 +3,7 @@
 mod arrival;
 mod claiming;
 mod relay;
+mod staged;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -114,7 +115,7 @@ impl Producer {
     /// Takes the place of the producer, in the epoch that the channel is in.
     fn enter(path: &Path, settings: Settings) -> Result<Self> {
         let directory = Directory::create(path)?;
-        let Settings { geometry, manifest, policy, staging, .. } = settings;
+        let Settings { geometry, manifest, policy, mut staging, .. } = settings;
         let locks = Locks::open(&directory, "lock", true)?;
         if !locks.take(PRODUCER)? {
             let found = participants::holder(&directory, PRODUCER);
@@ -127,7 +128,7 @@ impl Producer {
             manifest.write(&directory)?;
             RingFile::create(&directory, geometry, manifest.stream)?;
         }
-        let ring = RingFile::open(&directory, true)?;
+        let mut ring = RingFile::open(&directory, true)?;
         ring.populate();
         ring.protocol().recover();
         let kept = Manifest::read(&directory)?;
@@ -135,6 +136,10 @@ impl Producer {
             let differs = kept.difference(&manifest).unwrap_or_else(|| ring.geometry().difference(geometry));
             let advice = "use the same settings, or remove the channel or choose another name";
             return Err(Error::mismatch(format!("{differs}: {advice}")).in_file(path));
+        }
+        staged::adopt(&mut ring, &directory, staging.as_mut())?;
+        if let Some(staging) = &mut staging {
+            staging.allow_in_place(geometry);
         }
         StagingPlace::note(&directory, staging.as_ref().map(Staging::place))?;
         let (path, scratch) = (path.to_owned(), Vec::new());
@@ -238,9 +243,12 @@ impl Producer {
         let n_published = self.ring.head().control.head.load(Ordering::Relaxed);
         let mut next = self.ring.head().sequence.load(Ordering::Relaxed);
         if let Some(last) = n_published.checked_sub(1) {
-            // SAFETY: only a producer writes to slots, which is this one, and not before it has claimed one.
-            let header = FrameView::decode(&self.path, unsafe { self.ring.frame(last) })?.header;
-            next = next.max(header.sequence + 1);
+            let sequence = match self.ring.in_segment(last) {
+                Some(place) => place.sequence,
+                // SAFETY: only this producer writes to slots, and not before it has claimed one.
+                None => FrameView::decode(&self.path, unsafe { self.ring.frame(last) })?.header.sequence,
+            };
+            next = next.max(sequence.saturating_add(1));
         }
         let mut unseen = None;
         if let Some(staging) = &mut self.staging {
@@ -265,6 +273,7 @@ impl Producer {
     fn publish_late(&mut self, frame: &[u8]) -> Result<()> {
         let mut arriving = Arriving::begin(&self.path, frame, frame.len())?;
         let Ok(position) = self.ring.protocol().claim(false) else { return Ok(()) };
+        self.release(position);
         let copy = |slot: &mut [u8]| arriving.copy(&self.path, frame, slot).map(|()| frame.len());
         // SAFETY: the position was claimed just now.
         unsafe { self.ring.write(position, copy) }?;
@@ -315,12 +324,7 @@ impl Producer {
         let Some(position) = self.claim(sequence)? else {
             return self.leave_out(&header, sections);
         };
-        let mut level = Durability::Ring;
-        // SAFETY: the position was claimed just now.
-        let bytes = unsafe { self.ring.write(position, |slot| encode(&header, sections, slot)) }?;
-        if let Some(staging) = &mut self.staging {
-            level = staging.append(sequence, bytes)?;
-        }
+        let level = self.write(position, &header, sections)?;
         self.ring.protocol().publish(position);
         // Behind the head: a consumer that finds this number passed, and nothing in the ring, knows that the frame is not there.
         self.ring.head().sequence.store(sequence + 1, Ordering::Release);

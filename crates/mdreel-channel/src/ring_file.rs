@@ -12,10 +12,10 @@ use mdreel_core::error::{Error, Result};
 
 /// `MDREELRG` in bytes.
 const MAGIC: u64 = u64::from_le_bytes(*b"MDREELRG");
-const VERSION: u64 = 3;
+const VERSION: u64 = 4;
 const PAGE: usize = 4096;
-/// Before the frame in a slot stands its length.
-const PREFIX: usize = 64;
+/// Bytes of a slot before its frame: a [`SlotHead`].
+const PREFIX: usize = size_of::<SlotHead>();
 /// More slots than this are not a ring.
 const MOST_SLOTS: u64 = 1 << 20;
 /// More bytes than this are not a ring.
@@ -65,6 +65,40 @@ pub(super) struct RingHead {
     /// Of a relay: so many numbers from the first one of each epoch on stand for frames that nobody misses: they were published in an
     /// epoch before, or are published again in this one.
     pub n_passed: [AtomicU64; MOST_EPOCHS],
+    /// Number of mapped segment files that the producer has deleted. Consumers unmap their files when it changes.
+    pub n_deleted_files: AtomicU64,
+}
+
+/// The first bytes of a slot, which the producer writes.
+#[derive(Debug)]
+#[repr(C, align(64))]
+struct SlotHead {
+    /// Length of the frame.
+    length: AtomicU64,
+    /// 0 if the frame follows in the slot. Otherwise, the frame lies in a segment of staging, and this is the sequence number of
+    /// the first frame of that segment, plus 1. Written after the other words.
+    segment: AtomicU64,
+    /// Inode of the segment file.
+    inode: AtomicU64,
+    /// Offset of the frame in the segment file.
+    offset: AtomicU64,
+    /// Sequence number of a frame in a segment.
+    sequence: AtomicU64,
+}
+
+/// Place of a frame of the ring in a segment of staging.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct InSegment {
+    /// Sequence number of the first frame of the segment, which gives the file its name.
+    pub first: u64,
+    /// Inode of the file.
+    pub inode: u64,
+    /// Offset of the frame in the file.
+    pub offset: u64,
+    /// Length of the frame.
+    pub length: u64,
+    /// Sequence number of the frame.
+    pub sequence: u64,
 }
 
 /// The size of a ring.
@@ -111,6 +145,8 @@ impl Geometry {
 
 // SAFETY: atomic integers only.
 unsafe impl Shared for RingHead {}
+// SAFETY: atomic integers only.
+unsafe impl Shared for SlotHead {}
 
 /// A ring and its cursors in memory.
 #[derive(Debug)]
@@ -203,21 +239,34 @@ impl RingFile {
         start..start + PREFIX + geometry.slot_len as usize
     }
 
-    /// The frame at a position.
+    fn slot_head(&self, position: u64) -> &SlotHead {
+        &self.ring.values(self.slot(position).start, 1)[0]
+    }
+
+    /// Returns the place of the frame at a position, or `None` if the frame is in the slot itself. The position has to be pinned, or
+    /// this has to be the producer.
+    pub(super) fn in_segment(&self, position: u64) -> Option<InSegment> {
+        let head = self.slot_head(position);
+        let first = head.segment.load(Ordering::Acquire).checked_sub(1)?;
+        let [inode, offset, length, sequence] =
+            [&head.inode, &head.offset, &head.length, &head.sequence].map(|word| word.load(Ordering::Relaxed));
+        Some(InSegment { first, inode, offset, length, sequence })
+    }
+
+    /// Returns the frame in the slot of a position.
     ///
     /// # Safety
     ///
     /// The position is pinned, and stays so as long as the bytes.
     pub(super) unsafe fn frame(&self, position: u64) -> &[u8] {
         let slot = self.slot(position);
+        let length = self.slot_head(position).length.load(Ordering::Relaxed);
         // SAFETY: the caller has pinned the slot.
-        let bytes = unsafe { self.ring.bytes(slot) };
-        let (prefix, frame) = bytes.split_at(PREFIX);
-        let length = prefix.first_chunk().map_or(0, |length| u64::from_le_bytes(*length));
+        let frame = unsafe { self.ring.bytes(slot.start + PREFIX..slot.end) };
         &frame[..frame.len().min(length as usize)]
     }
 
-    /// Writes the frame at a position: `write` fills the room, and says how many bytes it has used.
+    /// Writes the frame at a position to its slot. `write` fills the slot, and returns the length of the frame.
     ///
     /// # Safety
     ///
@@ -229,11 +278,48 @@ impl RingFile {
     ) -> Result<&[u8]> {
         let slot = self.slot(position);
         // SAFETY: the caller has claimed the slot.
-        let bytes = unsafe { self.ring.bytes_mut(slot) };
-        let (prefix, frame) = bytes.split_at_mut(PREFIX);
+        let frame = unsafe { self.ring.bytes_mut(slot.start + PREFIX..slot.end) };
         let length = write(frame)?;
-        prefix[..8].copy_from_slice(&(length as u64).to_le_bytes());
-        Ok(&frame[..length])
+        let head = self.slot_head(position);
+        head.length.store(length as u64, Ordering::Relaxed);
+        head.segment.store(0, Ordering::Release);
+        // SAFETY: as above; the frame is not written to any more.
+        unsafe { Ok(&self.frame(position)[..length]) }
+    }
+
+    /// Declares that the frame at a position, which is claimed and not published, lies in a segment of staging.
+    pub(super) fn refer(&self, position: u64, place: InSegment) {
+        let head = self.slot_head(position);
+        let words = [(&head.inode, place.inode), (&head.offset, place.offset)];
+        for (word, value) in words.into_iter().chain([(&head.length, place.length), (&head.sequence, place.sequence)]) {
+            word.store(value, Ordering::Relaxed);
+        }
+        head.segment.store(place.first + 1, Ordering::Release);
+    }
+
+    /// Declares that the slot of a claimed position has no frame in a segment any more, and returns where it had one.
+    pub(super) fn forget(&self, position: u64) -> Option<InSegment> {
+        let place = self.in_segment(position)?;
+        self.slot_head(position).segment.store(0, Ordering::Release);
+        Some(place)
+    }
+
+    /// Returns the places of all slots whose frames lie in segments, each with a position of its slot.
+    pub(super) fn all_in_segments(&self) -> impl Iterator<Item = (u64, InSegment)> + '_ {
+        (0..self.geometry.n_slots).filter_map(|position| Some((position, self.in_segment(position)?)))
+    }
+
+    /// Copies a frame from its segment to the slot of a position. Consumers may have pinned the slot: they find the frame in the
+    /// segment until it is complete in the slot. `read` fills the bytes of the frame.
+    pub(super) fn restore(&mut self, position: u64, read: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
+        let Some(place) = self.in_segment(position) else { return Ok(()) };
+        let slot = self.slot(position);
+        let start = slot.start + PREFIX;
+        let end = slot.end.min(start.saturating_add(place.length as usize));
+        // SAFETY: nobody reads the bytes in the slot as long as its head refers to a segment.
+        read(unsafe { self.ring.bytes_mut(start..end) })?;
+        self.slot_head(position).segment.store(0, Ordering::Release);
+        Ok(())
     }
 
     /// How many bytes are mapped.

@@ -3,9 +3,11 @@
 //! A frame is there when its record is whole (`segment`); what follows the last whole record is a write that was cut short, or what
 //! the file had before it became that of this segment, and is cut off.
 
+mod in_place;
 pub(crate) mod place;
 pub(crate) mod reader;
 pub(crate) mod reserve;
+mod retention;
 mod segment;
 mod segment_file;
 
@@ -13,7 +15,7 @@ use std::collections::VecDeque;
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Instant, SystemTime};
 
 use super::directory::Directory;
 use super::group;
@@ -22,63 +24,15 @@ use super::record;
 use mdreel_core::error::{Error, Result};
 
 pub use place::Durability;
+pub use retention::Retention;
+pub(crate) use segment::name as segment_name;
 
+use retention::{Kept, Spare, Written};
 use segment::{PREFIX, Prefix, Segment, all, name};
 use segment_file::SegmentFile;
 
 const EPOCHS: &str = "epochs";
 const EPOCHS_MAGIC: &[u8; 8] = b"MDREELEP";
-/// So long an answer of the groups holds: they are asked for as long as one of them keeps what would otherwise go.
-const LOOK: Duration = Duration::from_millis(100);
-/// Where so many full segments may stay, one of them goes before it has to.
-const MANY: u64 = 4;
-
-/// How long frames are kept, in whole segments. The newest segment stays in any case, and so does what a group whose state is
-/// beside the segments has not committed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Retention {
-    /// So many frames stay at least, if there were as many.
-    pub count: Option<u64>,
-    /// The bytes of all segments together, at most, while there is more than one.
-    pub bytes: Option<u64>,
-    /// What was last written to so long ago goes.
-    pub age: Option<Duration>,
-    /// A segment that has so many bytes is followed by the next.
-    pub segment: u64,
-}
-
-/// What the writer knows of a segment.
-#[derive(Debug)]
-struct Kept {
-    first: u64,
-    n_frames: u64,
-    n_bytes: u64,
-    written: Written,
-    /// Whether nothing may be appended: a write has failed, and may have left something behind the last frame.
-    is_closed: bool,
-    /// Whether the disk has all of it.
-    is_on_disk: bool,
-}
-
-/// When a segment was written to last. A wall clock that is set to another time makes nothing older or younger: its time is read
-/// once, of segments that were there before.
-#[derive(Debug, Clone, Copy)]
-struct Written {
-    /// How old it was at a moment.
-    age: Duration,
-    /// That moment.
-    then: Instant,
-}
-
-impl Written {
-    fn at(then: Instant) -> Self {
-        Written { age: Duration::ZERO, then }
-    }
-
-    fn age(&self, now: Instant) -> Duration {
-        self.age.saturating_add(now.saturating_duration_since(self.then))
-    }
-}
 
 /// The segments of a channel, written to by one producer.
 #[derive(Debug)]
@@ -91,8 +45,14 @@ pub struct Staging {
     n_bytes: u64,
     /// The file of the newest segment.
     file: Option<SegmentFile>,
-    /// The bytes of the file that the next segment gets, if there is one.
-    spare: Option<u64>,
+    /// The file that the next segment gets, if there is one.
+    spare: Option<Spare>,
+    /// Number of slots of the ring if frames may be written in place.
+    in_place: Option<u64>,
+    /// Number of bytes that are mapped.
+    n_mapped: u64,
+    /// Number of mapped files that have been deleted.
+    n_deleted: u64,
     /// The least sequence number that may come next.
     next: u64,
     /// The last frame that was there when this was opened.
@@ -141,6 +101,9 @@ impl Staging {
             n_bytes,
             file: None,
             spare: None,
+            in_place: None,
+            n_mapped: 0,
+            n_deleted: 0,
             next,
             last,
             trouble: None,
@@ -155,11 +118,30 @@ impl Staging {
         (self.directory.path(), self.level)
     }
 
+    /// The directory.
+    pub(crate) fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
     /// Appends a frame, which has to have a higher sequence number than those before. Returns what it survives now.
     pub(crate) fn append(&mut self, sequence: u64, frame: &[u8]) -> Result<Durability> {
         if self.level == Durability::Ring {
             return Ok(Durability::Ring);
         }
+        let Some(prefix) = Prefix::of(sequence, frame) else {
+            return Err(Error::mismatch(format!("expected a frame, got {} other bytes", frame.len()))
+                .in_file(self.directory.path()));
+        };
+        let (at, mut file) = self.prepare(sequence, prefix.record_len())?;
+        let outcome = file.write(at, prefix, frame).and_then(|()| match self.level {
+            Durability::Fsync => file.sync(),
+            _ => Ok(()),
+        });
+        self.finish(prefix, file, outcome)
+    }
+
+    /// Prepares a record of this length. Returns where the newest segment ends, and its file.
+    fn prepare(&mut self, sequence: u64, record_len: u64) -> Result<(u64, SegmentFile)> {
         if sequence < self.next {
             let message = format!("expected frame {} or a later one, got {sequence}", self.next);
             return Err(Error::mismatch(message).in_file(self.directory.path()));
@@ -167,25 +149,22 @@ impl Staging {
         if let Some(error) = self.trouble.take() {
             return Err(error);
         }
-        let Some(prefix) = Prefix::of(sequence, frame) else {
-            return Err(Error::mismatch(format!("expected a frame, got {} other bytes", frame.len()))
-                .in_file(self.directory.path()));
-        };
         self.reserve()?;
-        let (first, at, mut file) = self.segment_for(sequence, prefix.record_len())?;
-        let outcome = file.write(at, prefix, frame).and_then(|()| match self.level {
-            Durability::Fsync => file.sync(),
-            _ => Ok(()),
-        });
+        self.open_segment(sequence, record_len)
+    }
+
+    /// Takes note of a record that was appended to the newest segment, or could not be.
+    fn finish(&mut self, prefix: Prefix, mut file: SegmentFile, outcome: std::io::Result<()>) -> Result<Durability> {
         let now = Instant::now();
         if let Some(last) = self.segments.back_mut() {
             if let Err(error) = outcome {
-                // As of a full disk. What was written of the frame is cut off; should that fail, too, it stays behind the last
-                // frame of a segment to which nothing is added any more, where it is known for what it is.
+                // The disk may be full. The file is truncated after the last complete record. If that fails as well, the rest of the
+                // new record stays there, and nothing is appended to this segment any more.
                 last.is_closed = true;
                 let _ = file.cut(last.n_bytes);
+                let path = self.directory.join(&name(last.first));
                 self.drop_spare();
-                return Err(Error::io(&self.directory.join(&name(first)), error));
+                return Err(Error::io(&path, error));
             }
             last.n_frames += 1;
             last.n_bytes += prefix.record_len();
@@ -194,9 +173,9 @@ impl Staging {
             self.n_frames += 1;
             self.n_bytes += prefix.record_len();
         }
-        self.next = sequence + 1;
+        self.next = prefix.sequence + 1;
         self.file = Some(file);
-        if self.is_over(self.spare.unwrap_or(0)) {
+        if self.is_over(self.n_spare()) {
             self.drop_spare();
         }
         self.trouble = self.retain(now, 0).err();
@@ -219,90 +198,35 @@ impl Staging {
         })
     }
 
-    /// The segment to which the frame with this sequence number is to be appended, where its last record ends, and its file.
-    fn segment_for(&mut self, sequence: u64, record_len: u64) -> Result<(u64, u64, SegmentFile)> {
+    /// Opens the newest segment, or begins one if that is full or closed. Returns where it ends, and its file.
+    fn open_segment(&mut self, sequence: u64, record_len: u64) -> Result<(u64, SegmentFile)> {
+        let n_coming = self.n_coming(record_len);
         if let Some(last) = self.segments.back() {
             let (first, at) = (last.first, last.n_bytes);
             if !last.is_closed && at < self.retention.segment {
                 let file = self.file.take().map_or_else(|| SegmentFile::open(&self.directory, first), Ok)?;
-                return Ok((first, at, file));
+                return Ok((at, file));
             }
-            // A segment that has nothing but what a failed write has left may have the name of the new one.
+            // A segment that has only what a failed write left may have the name of the new one.
             if last.n_frames == 0 {
-                self.segments.pop_back();
+                let mapped = self.segments.pop_back().and_then(|last| last.mapped);
                 self.n_bytes -= at;
+                self.unmap(mapped);
                 segment_file::delete(&self.directory, first, false)?;
             } else if let Some(mut file) = self.file.take() {
                 file.cut(at).map_err(|error| Error::io(&self.directory.join(&name(first)), error))?;
             }
         }
-        // What would have to go before the new segment is full can be its file: a part of what may stay, where that is many segments.
-        let Retention { bytes, segment, .. } = self.retention;
-        let n_more = if bytes.is_some_and(|bytes| bytes / MANY >= segment) { segment } else { 0 };
-        self.retain(Instant::now(), self.spare.unwrap_or(0).max(PREFIX + record_len).max(n_more))?;
+        self.retain(Instant::now(), n_coming)?;
         let file = SegmentFile::begin(&self.directory, sequence)?;
-        self.spare = None;
+        let mapped = self.map(&file, sequence);
         if self.level == Durability::Fsync {
             // The name of the file is in the directory, which is written on its own.
             self.directory.sync()?;
         }
-        let (first, n_frames, n_bytes, written) = (sequence, 0, PREFIX, Written::at(Instant::now()));
-        self.segments.push_back(Kept { first, n_frames, n_bytes, written, is_closed: false, is_on_disk: true });
-        self.n_bytes += n_bytes;
-        Ok((first, n_bytes, file))
-    }
-
-    /// Deletes the oldest segments, as far as retention says. So many bytes are about to be written beside those that are there.
-    fn retain(&mut self, now: Instant, n_coming: u64) -> Result<()> {
-        let Retention { count, age, .. } = self.retention;
-        while let (Some(oldest), Some(second)) = (self.segments.front(), self.segments.get(1)) {
-            let is_old = age.is_some_and(|age| oldest.written.age(now) > age);
-            let is_spare = count.is_some_and(|count| self.n_frames - oldest.n_frames >= count);
-            if !is_old && !is_spare && !self.is_over(n_coming) {
-                break;
-            }
-            let behind = second.first;
-            if self.wanted(now)?.is_some_and(|wanted| wanted < behind) {
-                break;
-            }
-            if let Some(oldest) = self.segments.pop_front() {
-                self.n_frames -= oldest.n_frames;
-                self.n_bytes -= oldest.n_bytes;
-                let is_spared = self.spare.is_none() && !self.is_over(oldest.n_bytes);
-                segment_file::delete(&self.directory, oldest.first, is_spared)?;
-                if is_spared {
-                    self.spare = Some(oldest.n_bytes);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether the files of all segments, with so many bytes more, have more of them than may stay.
-    fn is_over(&self, n_more: u64) -> bool {
-        let newest = self.segments.back().map_or(0, |last| last.n_bytes);
-        let behind = self.file.as_ref().map_or(0, |file| file.length().saturating_sub(newest));
-        self.retention.bytes.is_some_and(|bytes| self.n_bytes + behind + n_more > bytes)
-    }
-
-    /// Gives back what the next segment would have got.
-    fn drop_spare(&mut self) {
-        if self.spare.take().is_some() {
-            // On a full disk the frame that comes next may need the room; and one that cannot be deleted is in nobody's way.
-            let _ = segment_file::delete_spare(&self.directory);
-        }
-    }
-
-    /// The first frame that a group wants.
-    fn wanted(&mut self, now: Instant) -> Result<Option<u64>> {
-        match self.wanted {
-            Some((then, wanted)) if now.saturating_duration_since(then) < LOOK => Ok(wanted),
-            _ => {
-                let wanted = group::first_wanted(&self.directory)?;
-                self.wanted = Some((now, wanted));
-                Ok(wanted)
-            }
-        }
+        self.segments.push_back(Kept::begun(sequence, mapped));
+        self.n_bytes += PREFIX;
+        Ok((PREFIX, file))
     }
 
     /// Has the disk keep what was written. That is not done when a segment is full: a simulation would wait for the disk there.
@@ -372,7 +296,9 @@ fn scan(directory: &Directory, first: u64, last: &mut Option<Vec<u8>>) -> Result
     // One that seems to come from the future is new.
     let written = Written { age: modified.elapsed().unwrap_or_default(), then: Instant::now() };
     // Whether the disk has what another process has written is not known.
-    Ok((Kept { first, n_frames, n_bytes, written, is_closed: false, is_on_disk: false }, segment.next))
+    let (is_closed, is_on_disk, is_read) = (false, false, false);
+    let kept = Kept { first, n_frames, n_bytes, written, is_closed, is_on_disk, mapped: None, n_slots: 0, is_read };
+    Ok((kept, segment.next))
 }
 
 /// Calls `each` with every frame that is kept, oldest first, until it returns an error.

@@ -4,6 +4,7 @@ mod catch_up;
 mod garbage;
 mod groups;
 mod held;
+mod in_place;
 mod refusals;
 mod restart;
 

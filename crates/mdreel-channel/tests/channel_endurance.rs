@@ -99,7 +99,7 @@ fn other_process_plays_its_role() {
     }
 }
 
-/// What a process takes at a moment.
+/// What a process takes at a moment. Mapped files are not counted: the producer maps segments as retention fills up, up to a limit.
 #[derive(Debug, Clone, Copy)]
 struct Usage {
     resident_kb: u64,
@@ -115,7 +115,7 @@ impl Usage {
             let line = status.lines().find_map(|line| line.strip_prefix(name))?;
             line.trim_matches(|letter: char| !letter.is_ascii_digit()).parse().ok()
         };
-        let (resident_kb, size_kb) = (kilobytes("VmRSS:")?, kilobytes("VmSize:")?);
+        let (resident_kb, size_kb) = (kilobytes("RssAnon:")?, kilobytes("VmData:")?);
         let n_descriptors = std::fs::read_dir(format!("/proc/{process}/fd")).ok()?.count();
         Some(Usage { resident_kb, size_kb, n_descriptors })
     }

@@ -12,6 +12,7 @@ use crate::missed::Missed;
 use crate::participants;
 use crate::protocol::Taken;
 use crate::ring_file::{N_CURSORS, RingFile};
+use crate::segment_maps::SegmentMaps;
 use mdreel_core::error::{Error, Result};
 
 impl Consumer {
@@ -48,6 +49,7 @@ impl Consumer {
         let mut consumer = Consumer {
             path: path.to_owned(),
             ring: Arc::new(ring),
+            segments: SegmentMaps::new(path),
             locks,
             manifest,
             cursor,

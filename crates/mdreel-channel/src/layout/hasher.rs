@@ -35,7 +35,7 @@ impl Hasher {
     /// Of `length` bytes in all.
     pub(super) fn of(length: usize) -> Self {
         #[cfg(target_arch = "x86_64")]
-        if let Some(long) = (length > SHORT).then(long::Long::of_this_processor).flatten() {
+        if let Some(long) = (length > SHORT).then(|| long::Long::of_this_processor(length)).flatten() {
             return Hasher(Kind::Wide(long));
         }
         #[cfg(not(target_arch = "x86_64"))]
@@ -105,6 +105,25 @@ mod tests {
         }
         let all = bytes(3_000_001);
         assert_eq!(checksum(&all), XxHash3_64::oneshot(&all));
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no streamed stores")]
+    fn long_input_is_copied_to_any_address() {
+        let all = bytes(5_000_003);
+        let expected = XxHash3_64::oneshot(&all);
+        let mut target = vec![0u8; all.len() + 256];
+        let aligned = target.as_ptr().align_offset(64);
+        for offset in [0, 1, 32] {
+            for piece in [all.len(), 1_000_000, 64_000] {
+                let to = &mut target[aligned + offset..][..all.len()];
+                to.fill(0);
+                let mut sum = Hasher::of(all.len());
+                all.chunks(piece).zip(to.chunks_mut(piece)).for_each(|(from, to)| sum.copy(from, to));
+                assert_eq!(sum.value(), expected);
+                assert!(*to == all, "offset {offset}, pieces of {piece} bytes");
+            }
+        }
     }
 
     proptest! {

@@ -14,8 +14,16 @@ use mdreel_core::error::{Error, Result};
 const LOOK: Duration = Duration::from_millis(100);
 
 impl Producer {
-    /// The position whose slot may be written; `None` if the frame does not go into the ring.
+    /// Returns the position whose slot may be written, or `None` if the frame does not go into the ring.
     pub(super) fn claim(&mut self, sequence: u64) -> Result<Option<u64>> {
+        let position = self.find_slot(sequence)?;
+        if let Some(position) = position {
+            self.release(position);
+        }
+        Ok(position)
+    }
+
+    fn find_slot(&mut self, sequence: u64) -> Result<Option<u64>> {
         let (may_drop, wait) = match &self.policy {
             Policy::Block(wait) => (false, *wait),
             Policy::DropOldest => (true, Duration::ZERO),

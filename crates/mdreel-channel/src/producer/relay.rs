@@ -10,6 +10,7 @@ use crate::atomic::Ordering;
 use crate::epochs::UNCERTAIN;
 use crate::layout::{Arriving, FrameView, Header};
 use crate::ring_file::MOST_EPOCHS;
+use crate::segment_maps::SegmentMaps;
 use crate::staging::Durability;
 use mdreel_core::error::{Error, Result};
 
@@ -92,8 +93,10 @@ impl Producer {
     pub fn last(&self) -> Result<Option<Header>> {
         let n_published = self.ring.head().control.head.load(Ordering::Relaxed);
         let Some(last) = n_published.checked_sub(1) else { return Ok(None) };
-        // SAFETY: only a producer writes to slots, which is this one.
-        FrameView::decode(&self.path, unsafe { self.ring.frame(last) }).map(|view| Some(view.header))
+        let mapped = SegmentMaps::new(&self.path).find(&self.ring, last)?;
+        // SAFETY: only this producer writes to slots and deletes segments.
+        let bytes = unsafe { mapped.as_ref().map_or_else(|| self.ring.frame(last), |mapped| mapped.bytes()) };
+        FrameView::decode(&self.path, bytes).map(|view| Some(view.header))
     }
 
     /// Claims a slot for a frame of `n_bytes` of the other channel, which begins with the bytes of `first`: `Format` if it is none

@@ -109,7 +109,8 @@ impl Prefix {
     }
 }
 
-pub(super) fn name(first: u64) -> String {
+/// Returns the name of the file of the segment that begins with this frame.
+pub(crate) fn name(first: u64) -> String {
     format!("segment-{first:020}")
 }
 

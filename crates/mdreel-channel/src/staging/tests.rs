@@ -2,6 +2,7 @@ mod recycling;
 
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
 use super::super::layout::{Header, Section, encode};
 use super::super::section::{DataType, SectionKind};

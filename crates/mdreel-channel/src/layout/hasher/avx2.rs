@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::specification::{PRIME32, SCRAMBLE, SECRET, STRIPE, STRIPES, take_stripes};
+use super::specification::{NONE, PRIME32, SCRAMBLE, SECRET, STREAMED, STRIPE, STRIPES, take_stripes};
 
 type Two = [__m256i; 2];
 
@@ -34,11 +34,17 @@ fn load_bytes(stripe: &[u8; STRIPE]) -> Two {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-fn store(stripe: &mut [u8; STRIPE], data: Two) {
-    // SAFETY: there are 64 bytes.
+fn store<const COPY: u8>(stripe: &mut [u8; STRIPE], data: Two) {
+    // SAFETY: there are 64 bytes, and the caller has checked their alignment before it asks for streamed copies.
     unsafe {
-        _mm256_storeu_si256(stripe.as_mut_ptr().cast(), data[0]);
-        _mm256_storeu_si256(stripe.as_mut_ptr().add(32).cast(), data[1]);
+        let (first, second) = (stripe.as_mut_ptr().cast(), stripe.as_mut_ptr().add(32).cast());
+        if COPY == STREAMED {
+            _mm256_stream_si256(first, data[0]);
+            _mm256_stream_si256(second, data[1]);
+        } else {
+            _mm256_storeu_si256(first, data[0]);
+            _mm256_storeu_si256(second, data[1]);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::specification::{PRIME32, SCRAMBLE, SECRET, STRIPE, STRIPES, take_stripes};
+use super::specification::{NONE, PRIME32, SCRAMBLE, SECRET, STREAMED, STRIPE, STRIPES, take_stripes};
 
 take_stripes!("avx512f", __m512i);
 
@@ -29,9 +29,15 @@ fn load_bytes(stripe: &[u8; STRIPE]) -> __m512i {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn store(stripe: &mut [u8; STRIPE], data: __m512i) {
-    // SAFETY: there are 64 bytes.
-    unsafe { _mm512_storeu_si512(stripe.as_mut_ptr().cast(), data) };
+fn store<const COPY: u8>(stripe: &mut [u8; STRIPE], data: __m512i) {
+    // SAFETY: there are 64 bytes, and the caller has checked their alignment before it asks for streamed copies.
+    unsafe {
+        if COPY == STREAMED {
+            _mm512_stream_si512(stripe.as_mut_ptr().cast(), data);
+        } else {
+            _mm512_storeu_si512(stripe.as_mut_ptr().cast(), data);
+        }
+    }
 }
 
 /// Eight words of the secret, from a byte on.

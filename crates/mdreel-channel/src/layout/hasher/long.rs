@@ -2,8 +2,12 @@
 
 use mdreel_core::simd::Level;
 
-use super::specification::{AVALANCHE, LAST, MIX, PRIME32, PRIME64, SECRET, STRIPE};
+use super::specification::{AVALANCHE, COPIED, LAST, MIX, NONE, PRIME32, PRIME64, SECRET, STREAMED, STRIPE};
 use super::{avx2, avx512};
+
+/// Inputs of at least this length are copied with stores that bypass the caches. They do not fit into the caches of a core, and other
+/// stores would read the old bytes of each cache line first.
+const STREAMED_FROM: usize = 4 << 20;
 
 /// With which instructions stripes are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +19,8 @@ enum Kernel {
 /// The checksum of bytes that come in pieces, of which there are more than 240 in the end.
 pub(super) struct Long {
     kernel: Kernel,
+    /// Whether copies bypass the caches.
+    is_streamed: bool,
     lanes: [u64; 8],
     /// Stripes since the last scrambling.
     n_stripes: usize,
@@ -25,8 +31,8 @@ pub(super) struct Long {
 }
 
 impl Long {
-    /// One for this processor; `None` if it has no vectors that are wide enough.
-    pub(super) fn of_this_processor() -> Option<Self> {
+    /// Creates the checksum of an input of this length for this processor. Returns `None` if its vectors are too short.
+    pub(super) fn of_this_processor(length: usize) -> Option<Self> {
         let kernel = if Level::detect().is_avx512() {
             Kernel::Avx512
         } else if std::is_x86_feature_detected!("avx2") {
@@ -34,13 +40,13 @@ impl Long {
         } else {
             return None;
         };
-        Some(Self::new(kernel))
+        Some(Self::new(kernel, length >= STREAMED_FROM))
     }
 
-    fn new(kernel: Kernel) -> Self {
+    fn new(kernel: Kernel, is_streamed: bool) -> Self {
         let [one, two, three, four, five] = PRIME64;
         let lanes = [PRIME32[2], one, two, three, four, PRIME32[1], five, PRIME32[0]];
-        Long { kernel, lanes, n_stripes: 0, n_bytes: 0, recent: [0; 2 * STRIPE], n_waiting: 0 }
+        Long { kernel, is_streamed, lanes, n_stripes: 0, n_bytes: 0, recent: [0; 2 * STRIPE], n_waiting: 0 }
     }
 
     /// Adds the bytes that come next.
@@ -97,12 +103,17 @@ impl Long {
         self.recent[..STRIPE].copy_from_slice(last);
         let (to, _) = to.as_chunks_mut::<STRIPE>();
         let to = if COPY { &mut to[..stripes.len()] } else { &mut [] };
-        let Long { kernel, lanes, n_stripes, .. } = self;
-        // SAFETY: the processor was asked for what the kernel needs.
+        let Long { kernel, is_streamed, lanes, n_stripes, .. } = self;
+        let is_streamed = *is_streamed && to.as_ptr().addr().is_multiple_of(STRIPE);
+        // SAFETY: the processor was asked for what the kernel needs, and streamed copies are aligned.
         unsafe {
-            match kernel {
-                Kernel::Avx2 => avx2::take::<COPY>(lanes, n_stripes, stripes, to),
-                Kernel::Avx512 => avx512::take::<COPY>(lanes, n_stripes, stripes, to),
+            match (kernel, COPY, is_streamed) {
+                (Kernel::Avx2, false, _) => avx2::take::<NONE>(lanes, n_stripes, stripes, to),
+                (Kernel::Avx2, true, false) => avx2::take::<COPIED>(lanes, n_stripes, stripes, to),
+                (Kernel::Avx2, true, true) => avx2::take::<STREAMED>(lanes, n_stripes, stripes, to),
+                (Kernel::Avx512, false, _) => avx512::take::<NONE>(lanes, n_stripes, stripes, to),
+                (Kernel::Avx512, true, false) => avx512::take::<COPIED>(lanes, n_stripes, stripes, to),
+                (Kernel::Avx512, true, true) => avx512::take::<STREAMED>(lanes, n_stripes, stripes, to),
             }
         }
     }

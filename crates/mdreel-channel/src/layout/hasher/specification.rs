@@ -41,12 +41,18 @@ pub(super) const SCRAMBLE: usize = 128;
 pub(super) const LAST: usize = 121;
 pub(super) const MIX: usize = 11;
 
+/// What `take` does with the stripes besides adding them to the lanes: nothing, copy them, or copy them with stores that bypass the
+/// caches, to a place that is a multiple of [`STRIPE`].
+pub(super) const NONE: u8 = 0;
+pub(super) const COPIED: u8 = 1;
+pub(super) const STREAMED: u8 = 2;
+
 /// Writes the function that takes stripes, over the operations of a kernel.
 macro_rules! take_stripes {
     ($feature:literal, $vector:ty) => {
-        /// Adds stripes to the lanes, and copies them if `COPY`. `n_stripes` have been added since the last scrambling.
+        /// Adds stripes to the lanes, and copies them as `COPY` says. `n_stripes` have been added since the last scrambling.
         #[target_feature(enable = $feature)]
-        pub(super) fn take<const COPY: bool>(
+        pub(super) fn take<const COPY: u8>(
             kept: &mut [u64; 8],
             n_stripes: &mut usize,
             stripes: &[[u8; STRIPE]],
@@ -55,7 +61,7 @@ macro_rules! take_stripes {
             let mut lanes = load(kept);
             let n_first = stripes.len().min((STRIPES - *n_stripes) % STRIPES);
             let (first, rest) = stripes.split_at(n_first);
-            let (to_first, to_rest) = to.split_at_mut(if COPY { n_first } else { 0 });
+            let (to_first, to_rest) = to.split_at_mut(if COPY == NONE { 0 } else { n_first });
             lanes = step::<COPY>(lanes, n_stripes, first, to_first);
             if *n_stripes == STRIPES {
                 lanes = scramble(lanes);
@@ -67,20 +73,24 @@ macro_rules! take_stripes {
                 for (n, stripe) in block.iter().enumerate() {
                     let data = load_bytes(stripe);
                     lanes = accumulate(lanes, data, 8 * n);
-                    if COPY {
-                        store(&mut to_blocks[number][n], data);
+                    if COPY != NONE {
+                        store::<COPY>(&mut to_blocks[number][n], data);
                     }
                 }
                 lanes = scramble(lanes);
             }
             lanes = step::<COPY>(lanes, n_stripes, rest, to_rest);
             keep(kept, lanes);
+            if COPY == STREAMED {
+                // Stores that bypass the caches are not ordered before later stores. Another processor may read the bytes after one.
+                _mm_sfence();
+            }
         }
 
         /// Takes stripes of which none but the last ends a block.
         #[inline]
         #[target_feature(enable = $feature)]
-        fn step<const COPY: bool>(
+        fn step<const COPY: u8>(
             mut lanes: $vector,
             n_stripes: &mut usize,
             stripes: &[[u8; STRIPE]],
@@ -90,8 +100,8 @@ macro_rules! take_stripes {
                 let data = load_bytes(stripe);
                 lanes = accumulate(lanes, data, 8 * *n_stripes);
                 *n_stripes += 1;
-                if COPY {
-                    store(&mut to[n], data);
+                if COPY != NONE {
+                    store::<COPY>(&mut to[n], data);
                 }
             }
             lanes

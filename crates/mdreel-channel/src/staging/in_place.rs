@@ -1,0 +1,153 @@
+//! Frames that the producer writes only once, to a segment that consumers map.
+//!
+//! Writing a staged frame to the ring and then to the file of a segment takes two copies. If the file has been reused, its pages and
+//! blocks exist, and the producer maps it. A frame that fits into the mapping is written there, and its slot in the ring refers to it.
+//! All other frames are copied twice: those in new files, in files whose pages the kernel has evicted, and on file systems on which
+//! this was not tested.
+
+use rustix::fs::statfs;
+
+use super::place::Durability;
+use super::segment::{PREFIX, Prefix, name};
+use super::segment_file::SegmentFile;
+use super::{Retention, Staging};
+use crate::mapping::Mapping;
+use crate::ring_file::{Geometry, InSegment};
+use mdreel_core::error::Result;
+
+/// Magic numbers of ext4, XFS and tmpfs, on which frames in mapped files were tested.
+const FILE_SYSTEMS: [u64; 3] = [0xEF53, 0x5846_5342, 0x0102_1994];
+/// Highest number of bytes that are mapped. The pages of more would hardly stay in memory until they are reused.
+const MOST_MAPPED: u64 = 1 << 30;
+/// Number of segments that the limit on bytes has to allow in addition to the frames of the ring.
+const N_MORE: u64 = 2;
+
+/// The file of a segment in memory.
+#[derive(Debug)]
+pub(super) struct MappedFile {
+    inode: u64,
+    memory: Mapping,
+}
+
+impl MappedFile {
+    /// Returns the bytes of a frame. Returns `None` if a write to these bytes could fail or read from the disk.
+    ///
+    /// # Safety
+    ///
+    /// No slot of the ring refers to a frame in these bytes.
+    unsafe fn frame_mut(&mut self, offset: u64, length: usize) -> Option<&mut [u8]> {
+        let start = usize::try_from(offset).ok()?;
+        let range = start..start.checked_add(length).filter(|end| *end <= self.memory.len())?;
+        if !self.memory.is_resident(range.clone()) || !self.memory.make_writable(range.clone()) {
+            return None;
+        }
+        // SAFETY: the caller promises that nobody else reads or writes these bytes in memory.
+        Some(unsafe { self.memory.bytes_mut(range) })
+    }
+}
+
+impl Staging {
+    /// Allows frames to be written in place, if the files of this staging are reused and their limit on bytes leaves room for the
+    /// frames of this ring.
+    pub(crate) fn allow_in_place(&mut self, ring: Geometry) {
+        let Retention { count, bytes, age, segment } = self.retention;
+        let is_reused = count.is_some() || bytes.is_some() || age.is_some();
+        let longest = PREFIX.saturating_add(ring.slot_len);
+        let needed = ring.n_slots.saturating_mul(longest).saturating_add(N_MORE * segment.max(longest));
+        let is_possible = self.level == Durability::File && is_reused && bytes.is_none_or(|bytes| needed <= bytes);
+        let is_known =
+            || statfs(self.directory.path()).is_ok_and(|facts| FILE_SYSTEMS.contains(&(facts.f_type as u64)));
+        self.in_place = (is_possible && is_known()).then_some(ring.n_slots);
+    }
+
+    /// Maps the file of a segment that was begun, if frames may be written there. A file that was mapped before stays as it is.
+    pub(super) fn map(&mut self, file: &SegmentFile, first: u64) -> Option<MappedFile> {
+        let spare = self.spare.take()?;
+        match spare.mapped {
+            Some(mapped) if mapped.inode != file.inode() => self.unmap(Some(mapped)),
+            Some(mapped) if mapped.memory.len() as u64 >= file.length() => return Some(mapped),
+            // The file has grown.
+            Some(mapped) => self.n_mapped -= mapped.memory.len() as u64,
+            None => {}
+        }
+        if self.in_place.is_none() || self.n_mapped + file.length() > MOST_MAPPED {
+            return None;
+        }
+        let memory = file.map(&self.directory.join(&name(first))).ok()?;
+        self.n_mapped += memory.len() as u64;
+        Some(MappedFile { inode: file.inode(), memory })
+    }
+
+    /// Unmaps a file that has been deleted. Consumers may have mapped it, too.
+    pub(super) fn unmap(&mut self, mapped: Option<MappedFile>) {
+        if let Some(mapped) = mapped {
+            self.n_mapped -= mapped.memory.len() as u64;
+            self.n_deleted += 1;
+        }
+    }
+
+    /// Writes a frame of this length to a mapped segment, and returns its place and what it survives. `write` fills the bytes, and
+    /// returns their number. Returns `None`, and does not call `write`, if the frame has to be copied twice.
+    pub(crate) fn write_in_place(
+        &mut self,
+        sequence: u64,
+        length: usize,
+        write: impl FnOnce(&mut [u8]) -> Result<usize>,
+    ) -> Result<Option<(InSegment, Durability)>> {
+        if self.in_place.is_none() {
+            return Ok(None);
+        }
+        let (at, mut file) = self.prepare(sequence, PREFIX + length as u64)?;
+        let offset = at + PREFIX;
+        let is_there = offset + length as u64 <= file.length();
+        let last = self.segments.back_mut().filter(|_| is_there);
+        // SAFETY: no slot refers to these bytes, and readers of staging read the file.
+        let bytes = last.and_then(|last| unsafe { last.mapped.as_mut()?.frame_mut(offset, length) });
+        let Some(bytes) = bytes else {
+            self.file = Some(file);
+            return Ok(None);
+        };
+        let written = write(bytes).map(|length| (length as u64, Prefix::of(sequence, bytes)));
+        let (length, prefix) = match written {
+            Ok((length, Some(prefix))) => (length, prefix),
+            outcome => {
+                self.file = Some(file);
+                return outcome.map(|_| None);
+            }
+        };
+        let (inode, outcome) = (file.inode(), file.finish(at, prefix));
+        let level = self.finish(prefix, file, outcome)?;
+        let Some(last) = self.segments.back_mut() else { return Ok(None) };
+        last.n_slots += 1;
+        Ok(Some((InSegment { first: last.first, inode, offset, length, sequence }, level)))
+    }
+
+    /// Counts a slot that refers to a frame of the segment that begins with the frame `first`, and returns whether it exists.
+    pub(crate) fn refer(&mut self, first: u64) -> bool {
+        let kept = self.segments.binary_search_by_key(&first, |kept| kept.first).ok();
+        let kept = kept.and_then(|number| self.segments.get_mut(number));
+        kept.map(|kept| kept.n_slots += 1).is_some()
+    }
+
+    /// Takes note that a slot does not refer to the segment that begins with the frame `first` any more.
+    pub(crate) fn release(&mut self, first: u64) {
+        if let Ok(number) = self.segments.binary_search_by_key(&first, |kept| kept.first)
+            && let Some(kept) = self.segments.get_mut(number)
+        {
+            kept.n_slots = kept.n_slots.saturating_sub(1);
+        }
+    }
+
+    /// Takes note that the frames of the oldest segment are in the slots that referred to them. Consumers may still read them in the
+    /// segment, so its file is deleted and not reused.
+    pub(crate) fn leave(&mut self) {
+        if let Some(oldest) = self.segments.front_mut() {
+            (oldest.n_slots, oldest.is_read) = (0, true);
+        }
+    }
+
+    /// Number of mapped files that have been deleted.
+    pub(crate) fn n_deleted(&self) -> u64 {
+        self.n_deleted
+    }
+}

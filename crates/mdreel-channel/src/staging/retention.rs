@@ -1,0 +1,184 @@
+//! How long the frames of a staging are kept.
+
+use std::time::{Duration, Instant};
+
+use super::super::group;
+use super::Staging;
+use super::in_place::MappedFile;
+use super::segment::PREFIX;
+use super::segment_file;
+use mdreel_core::error::Result;
+
+/// Time for which an answer of the groups is valid.
+const LOOK: Duration = Duration::from_millis(100);
+/// If the limit on bytes allows this number of full segments, the oldest goes before the newest is full.
+const MANY: u64 = 4;
+
+/// How long frames are kept. Only complete segments are deleted. The newest segment always stays, and so do frames that a group next
+/// to the segments has not committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// At least this number of the newest frames stays.
+    pub count: Option<u64>,
+    /// The files of all segments have at most this number of bytes, as long as there is more than one.
+    pub bytes: Option<u64>,
+    /// Segments that were last written to longer ago are deleted.
+    pub age: Option<Duration>,
+    /// A segment that has this number of bytes is followed by the next.
+    pub segment: u64,
+}
+
+/// What the writer knows of a segment.
+#[derive(Debug)]
+pub(super) struct Kept {
+    /// Sequence number of its first frame.
+    pub first: u64,
+    pub n_frames: u64,
+    pub n_bytes: u64,
+    pub written: Written,
+    /// Whether nothing may be appended: a write has failed, and may have left bytes after the last frame.
+    pub is_closed: bool,
+    /// Whether the disk has all of it.
+    pub is_on_disk: bool,
+    /// Its file in memory, if it is mapped.
+    pub mapped: Option<MappedFile>,
+    /// Number of slots of the ring that refer to a frame of it.
+    pub n_slots: u64,
+    /// Whether consumers may still read frames that have left it for the ring, so that its file must not be reused.
+    pub is_read: bool,
+}
+
+impl Kept {
+    /// A segment without frames that was begun now.
+    pub(super) fn begun(first: u64, mapped: Option<MappedFile>) -> Self {
+        let (n_frames, n_bytes, n_slots, written) = (0, PREFIX, 0, Written::at(Instant::now()));
+        Kept { first, n_frames, n_bytes, written, is_closed: false, is_on_disk: true, mapped, n_slots, is_read: false }
+    }
+}
+
+/// When a segment was last written to. Later changes of the wall clock make no segment older or younger: of segments that were there
+/// when staging was opened, the time of the file is read once.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Written {
+    /// Its age at a moment.
+    pub age: Duration,
+    /// That moment.
+    pub then: Instant,
+}
+
+impl Written {
+    pub(super) fn at(then: Instant) -> Self {
+        Written { age: Duration::ZERO, then }
+    }
+
+    fn age(&self, now: Instant) -> Duration {
+        self.age.saturating_add(now.saturating_duration_since(self.then))
+    }
+}
+
+/// A file without a segment, which the next segment gets.
+#[derive(Debug)]
+pub(super) struct Spare {
+    n_bytes: u64,
+    /// The file in memory, if it is mapped.
+    pub mapped: Option<MappedFile>,
+}
+
+impl Staging {
+    /// Deletes the oldest segments as far as retention requires. This number of bytes is about to be written in addition to the
+    /// existing files. Segments to which slots of the ring refer stay.
+    pub(super) fn retain(&mut self, now: Instant, n_coming: u64) -> Result<()> {
+        while let Some(oldest) = self.segments.front()
+            && self.may_go(oldest, now, n_coming)
+            && oldest.n_slots == 0
+            && !self.is_first_wanted(now)?
+        {
+            let Some(oldest) = self.segments.pop_front() else { break };
+            self.n_frames -= oldest.n_frames;
+            self.n_bytes -= oldest.n_bytes;
+            let is_spared = self.spare.is_none() && !oldest.is_read && !self.is_over(oldest.n_bytes);
+            match segment_file::delete(&self.directory, oldest.first, is_spared) {
+                Ok(true) => self.spare = Some(Spare { n_bytes: oldest.n_bytes, mapped: oldest.mapped }),
+                outcome => {
+                    self.unmap(oldest.mapped);
+                    outcome?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether retention requires that the oldest segment is deleted. If frames are written in place, as many of the newest
+    /// frames stay as the ring has slots, unless the limit on bytes is exceeded.
+    fn may_go(&self, oldest: &Kept, now: Instant, n_coming: u64) -> bool {
+        let Retention { count, age, .. } = self.retention;
+        let n_newer = self.n_frames - oldest.n_frames;
+        let is_old = || age.is_some_and(|age| oldest.written.age(now) > age);
+        let is_spare = || count.is_some_and(|count| n_newer >= count);
+        let is_in_ring = self.in_place.is_some_and(|n_slots| n_newer < n_slots);
+        self.segments.len() > 1 && (!is_in_ring && (is_old() || is_spare()) || self.is_over(n_coming))
+    }
+
+    /// Returns whether a group wants a frame of the oldest segment.
+    fn is_first_wanted(&mut self, now: Instant) -> Result<bool> {
+        let Some(end) = self.segments.get(1).map(|second| second.first) else { return Ok(true) };
+        Ok(self.wanted(now)?.is_some_and(|wanted| wanted < end))
+    }
+
+    /// The first frame that a group wants.
+    fn wanted(&mut self, now: Instant) -> Result<Option<u64>> {
+        match self.wanted {
+            Some((then, wanted)) if now.saturating_duration_since(then) < LOOK => Ok(wanted),
+            _ => {
+                let wanted = group::first_wanted(&self.directory)?;
+                self.wanted = Some((now, wanted));
+                Ok(wanted)
+            }
+        }
+    }
+
+    /// Returns the oldest segment if retention requires that it is deleted, but slots of the ring refer to it, so that the producer has
+    /// to copy their frames to the ring first. This happens if consumers hold frames for long. A frame of this length is about to be
+    /// written.
+    pub(crate) fn must_leave(&mut self, length: u64) -> Result<Option<u64>> {
+        let (now, n_coming) = (Instant::now(), self.n_coming(PREFIX + length));
+        let Some(oldest) = self.segments.front().filter(|oldest| oldest.n_slots > 0) else { return Ok(None) };
+        if !self.may_go(oldest, now, n_coming) {
+            return Ok(None);
+        }
+        let first = oldest.first;
+        Ok((!self.is_first_wanted(now)?).then_some(first))
+    }
+
+    /// Number of bytes that files need in addition to the existing ones if a record of this length is appended.
+    pub(super) fn n_coming(&self, record_len: u64) -> u64 {
+        let Retention { bytes, segment, .. } = self.retention;
+        if self.segments.back().is_some_and(|last| !last.is_closed && last.n_bytes < segment) {
+            return 0;
+        }
+        // If the limit allows many segments, a whole segment goes before the new one is begun, and its file is reused.
+        let n_more = if bytes.is_some_and(|bytes| bytes / MANY >= segment) { segment } else { 0 };
+        self.n_spare().max(PREFIX + record_len).max(n_more)
+    }
+
+    /// Number of bytes of the spare file.
+    pub(super) fn n_spare(&self) -> u64 {
+        self.spare.as_ref().map_or(0, |spare| spare.n_bytes)
+    }
+
+    /// Whether the files of all segments and this number of bytes exceed the limit.
+    pub(super) fn is_over(&self, n_more: u64) -> bool {
+        let newest = self.segments.back().map_or(0, |last| last.n_bytes);
+        let unused = self.file.as_ref().map_or(0, |file| file.length().saturating_sub(newest));
+        self.retention.bytes.is_some_and(|bytes| self.n_bytes + unused + n_more > bytes)
+    }
+
+    /// Deletes the spare file.
+    pub(super) fn drop_spare(&mut self) {
+        if let Some(spare) = self.spare.take() {
+            // On a full disk, the next frame may need the space. A file that cannot be deleted does no harm.
+            let _ = segment_file::delete_spare(&self.directory);
+            self.unmap(spare.mapped);
+        }
+    }
+}
