@@ -27,7 +27,7 @@ pub use place::Durability;
 pub use retention::Retention;
 pub(crate) use segment::name as segment_name;
 
-use retention::{Kept, Spare, Written};
+use retention::{Kept, Written};
 use segment::{PREFIX, Prefix, Segment, all, name};
 use segment_file::SegmentFile;
 
@@ -45,8 +45,6 @@ pub struct Staging {
     n_bytes: u64,
     /// The file of the newest segment.
     file: Option<SegmentFile>,
-    /// The file that the next segment gets, if there is one.
-    spare: Option<Spare>,
     /// Number of slots of the ring if frames may be written in place.
     in_place: Option<u64>,
     /// Number of bytes that are mapped.
@@ -76,7 +74,6 @@ impl Staging {
         if !locks.take(0)? {
             return Err(Error::stream("another producer writes to this staging").in_file(&path));
         }
-        segment_file::delete_spare(&directory)?;
         let (mut segments, mut last) = (VecDeque::new(), None);
         let mut next = 0;
         for first in all(&directory)?.into_iter().rev() {
@@ -85,7 +82,7 @@ impl Staging {
             if kept.n_frames > 0 {
                 segments.push_front(kept);
             } else {
-                segment_file::delete(&directory, first, false)?;
+                segment_file::delete(&directory, first)?;
             }
             next = next.max(behind);
         }
@@ -100,7 +97,6 @@ impl Staging {
             n_frames,
             n_bytes,
             file: None,
-            spare: None,
             in_place: None,
             n_mapped: 0,
             n_deleted: 0,
@@ -163,7 +159,8 @@ impl Staging {
                 last.is_closed = true;
                 let _ = file.cut(last.n_bytes);
                 let path = self.directory.join(&name(last.first));
-                self.drop_spare();
+                // The next frame may need the space.
+                let _ = self.retain(now, true);
                 return Err(Error::io(&path, error));
             }
             last.n_frames += 1;
@@ -175,10 +172,7 @@ impl Staging {
         }
         self.next = prefix.sequence + 1;
         self.file = Some(file);
-        if self.is_over(self.n_spare()) {
-            self.drop_spare();
-        }
-        self.trouble = self.retain(now, 0).err();
+        self.trouble = self.retain(now, false).err();
         Ok(self.level)
     }
 
@@ -191,11 +185,8 @@ impl Staging {
         }
         // It was given to a commit, after which frames may go.
         self.wanted = None;
-        self.retain(Instant::now(), 0)?;
-        reserve::keep(&self.directory).or_else(|_| {
-            self.drop_spare();
-            reserve::keep(&self.directory)
-        })
+        self.retain(Instant::now(), true)?;
+        reserve::keep(&self.directory)
     }
 
     /// Opens the newest segment, or begins one if that is full or closed. Returns where it ends, and its file.
@@ -212,14 +203,15 @@ impl Staging {
                 let mapped = self.segments.pop_back().and_then(|last| last.mapped);
                 self.n_bytes -= at;
                 self.unmap(mapped);
-                segment_file::delete(&self.directory, first, false)?;
+                segment_file::delete(&self.directory, first)?;
             } else if let Some(mut file) = self.file.take() {
                 file.cut(at).map_err(|error| Error::io(&self.directory.join(&name(first)), error))?;
             }
         }
-        self.retain(Instant::now(), n_coming)?;
-        let file = SegmentFile::begin(&self.directory, sequence)?;
-        let mapped = self.map(&file, sequence);
+        let (file, mapped) = match self.make_room(Instant::now(), n_coming)? {
+            Some(old) => self.reuse(old, sequence)?,
+            None => (SegmentFile::create(&self.directory, sequence)?, None),
+        };
         if self.level == Durability::Fsync {
             // The name of the file is in the directory, which is written on its own.
             self.directory.sync()?;
@@ -231,7 +223,7 @@ impl Staging {
 
     /// Has the disk keep what was written. That is not done when a segment is full: a simulation would wait for the disk there.
     pub(crate) fn sync(&mut self) -> Result<()> {
-        self.drop_spare();
+        self.retain(Instant::now(), true)?;
         for kept in self.segments.iter_mut().filter(|kept| !kept.is_on_disk) {
             let name = name(kept.first);
             match self.directory.open_file(&name, OpenOptions::new().read(true)) {

@@ -8,6 +8,7 @@
 use rustix::fs::statfs;
 
 use super::place::Durability;
+use super::retention::Kept;
 use super::segment::{PREFIX, Prefix, name};
 use super::segment_file::SegmentFile;
 use super::{Retention, Staging};
@@ -60,10 +61,22 @@ impl Staging {
         self.in_place = (is_possible && is_known()).then_some(ring.n_slots);
     }
 
-    /// Maps the file of a segment that was begun, if frames may be written there. A file that was mapped before stays as it is.
-    pub(super) fn map(&mut self, file: &SegmentFile, first: u64) -> Option<MappedFile> {
-        let spare = self.spare.take()?;
-        match spare.mapped {
+    /// Begins a segment in the file of an old one, and maps the file if frames may be written in place.
+    pub(super) fn reuse(&mut self, old: Kept, first: u64) -> Result<(SegmentFile, Option<MappedFile>)> {
+        match SegmentFile::reuse(&self.directory, old.first, first) {
+            Ok(file) => {
+                let mapped = self.map(&file, first, old.mapped);
+                Ok((file, mapped))
+            }
+            Err(error) => {
+                self.unmap(old.mapped);
+                Err(error)
+            }
+        }
+    }
+
+    fn map(&mut self, file: &SegmentFile, first: u64, before: Option<MappedFile>) -> Option<MappedFile> {
+        match before {
             Some(mapped) if mapped.inode != file.inode() => self.unmap(Some(mapped)),
             Some(mapped) if mapped.memory.len() as u64 >= file.length() => return Some(mapped),
             // The file has grown.

@@ -76,52 +76,66 @@ impl Written {
     }
 }
 
-/// A file without a segment, which the next segment gets.
-#[derive(Debug)]
-pub(super) struct Spare {
-    n_bytes: u64,
-    /// The file in memory, if it is mapped.
-    pub mapped: Option<MappedFile>,
-}
-
 impl Staging {
-    /// Deletes the oldest segments as far as retention requires. This number of bytes is about to be written in addition to the
-    /// existing files. Segments to which slots of the ring refer stay.
-    pub(super) fn retain(&mut self, now: Instant, n_coming: u64) -> Result<()> {
-        while let Some(oldest) = self.segments.front()
-            && self.may_go(oldest, now, n_coming)
-            && oldest.n_slots == 0
-            && !self.is_first_wanted(now)?
-        {
-            let Some(oldest) = self.segments.pop_front() else { break };
-            self.n_frames -= oldest.n_frames;
-            self.n_bytes -= oldest.n_bytes;
-            let is_spared = self.spare.is_none() && !oldest.is_read && !self.is_over(oldest.n_bytes);
-            match segment_file::delete(&self.directory, oldest.first, is_spared) {
-                Ok(true) => self.spare = Some(Spare { n_bytes: oldest.n_bytes, mapped: oldest.mapped }),
-                outcome => {
-                    self.unmap(oldest.mapped);
-                    outcome?;
-                }
-            }
+    /// Deletes the oldest segments as far as retention requires. Unless `is_strict`, one of them stays: the next segment gets its
+    /// file. Segments to which slots of the ring refer stay as well.
+    pub(super) fn retain(&mut self, now: Instant, is_strict: bool) -> Result<()> {
+        while self.goes(0, now, 0)? && (is_strict || self.is_over(0) || self.goes(1, now, 0)?) {
+            let Some(oldest) = self.pop_oldest() else { break };
+            self.delete(oldest)?;
         }
         Ok(())
     }
 
-    /// Returns whether retention requires that the oldest segment is deleted. If frames are written in place, as many of the newest
-    /// frames stay as the ring has slots, unless the limit on bytes is exceeded.
-    fn may_go(&self, oldest: &Kept, now: Instant, n_coming: u64) -> bool {
-        let Retention { count, age, .. } = self.retention;
-        let n_newer = self.n_frames - oldest.n_frames;
-        let is_old = || age.is_some_and(|age| oldest.written.age(now) > age);
-        let is_spare = || count.is_some_and(|count| n_newer >= count);
-        let is_in_ring = self.in_place.is_some_and(|n_slots| n_newer < n_slots);
-        self.segments.len() > 1 && (!is_in_ring && (is_old() || is_spare()) || self.is_over(n_coming))
+    /// Deletes the oldest segments before this number of bytes is written in addition to the existing files. Returns one of them that
+    /// was not deleted, whose file the next segment gets.
+    pub(super) fn make_room(&mut self, now: Instant, n_coming: u64) -> Result<Option<Kept>> {
+        let mut reusable: Option<Kept> = None;
+        while self.goes(0, now, reusable.as_ref().map_or(0, |kept| kept.n_bytes).max(n_coming))? {
+            let Some(oldest) = self.pop_oldest() else { break };
+            if reusable.is_none() && !oldest.is_read && !self.is_over(oldest.n_bytes) {
+                reusable = Some(oldest);
+            } else {
+                self.delete(oldest)?;
+            }
+        }
+        Ok(reusable)
     }
 
-    /// Returns whether a group wants a frame of the oldest segment.
-    fn is_first_wanted(&mut self, now: Instant) -> Result<bool> {
-        let Some(end) = self.segments.get(1).map(|second| second.first) else { return Ok(true) };
+    fn pop_oldest(&mut self) -> Option<Kept> {
+        let oldest = self.segments.pop_front()?;
+        self.n_frames -= oldest.n_frames;
+        self.n_bytes -= oldest.n_bytes;
+        Some(oldest)
+    }
+
+    fn delete(&mut self, kept: Kept) -> Result<()> {
+        self.unmap(kept.mapped);
+        segment_file::delete(&self.directory, kept.first)
+    }
+
+    /// Returns whether the segment at this index can be deleted with all segments before it.
+    fn goes(&mut self, index: usize, now: Instant, n_coming: u64) -> Result<bool> {
+        let is_free = self.segments.get(index).is_some_and(|kept| kept.n_slots == 0);
+        Ok(is_free && self.may_go(index, now, n_coming) && !self.is_wanted(index, now)?)
+    }
+
+    /// Returns whether retention requires that a segment is deleted. If frames are written in place, as many of the newest frames stay
+    /// as the ring has slots, unless the limit on bytes is exceeded.
+    fn may_go(&self, index: usize, now: Instant, n_coming: u64) -> bool {
+        let Retention { count, age, .. } = self.retention;
+        let Some(kept) = self.segments.get(index).filter(|_| self.segments.len() > index + 1) else { return false };
+        let n_older: u64 = self.segments.iter().take(index + 1).map(|kept| kept.n_frames).sum();
+        let n_newer = self.n_frames - n_older;
+        let is_old = || age.is_some_and(|age| kept.written.age(now) > age);
+        let is_surplus = || count.is_some_and(|count| n_newer >= count);
+        let is_in_ring = self.in_place.is_some_and(|n_slots| n_newer < n_slots);
+        !is_in_ring && (is_old() || is_surplus()) || self.is_over(n_coming)
+    }
+
+    /// Returns whether a group wants a frame of the segment at this index, or of one before it.
+    fn is_wanted(&mut self, index: usize, now: Instant) -> Result<bool> {
+        let Some(end) = self.segments.get(index + 1).map(|next| next.first) else { return Ok(true) };
         Ok(self.wanted(now)?.is_some_and(|wanted| wanted < end))
     }
 
@@ -143,11 +157,8 @@ impl Staging {
     pub(crate) fn must_leave(&mut self, length: u64) -> Result<Option<u64>> {
         let (now, n_coming) = (Instant::now(), self.n_coming(PREFIX + length));
         let Some(oldest) = self.segments.front().filter(|oldest| oldest.n_slots > 0) else { return Ok(None) };
-        if !self.may_go(oldest, now, n_coming) {
-            return Ok(None);
-        }
         let first = oldest.first;
-        Ok((!self.is_first_wanted(now)?).then_some(first))
+        Ok((self.may_go(0, now, n_coming) && !self.is_wanted(0, now)?).then_some(first))
     }
 
     /// Number of bytes that files need in addition to the existing ones if a record of this length is appended.
@@ -158,12 +169,7 @@ impl Staging {
         }
         // If the limit allows many segments, a whole segment goes before the new one is begun, and its file is reused.
         let n_more = if bytes.is_some_and(|bytes| bytes / MANY >= segment) { segment } else { 0 };
-        self.n_spare().max(PREFIX + record_len).max(n_more)
-    }
-
-    /// Number of bytes of the spare file.
-    pub(super) fn n_spare(&self) -> u64 {
-        self.spare.as_ref().map_or(0, |spare| spare.n_bytes)
+        (PREFIX + record_len).max(n_more)
     }
 
     /// Whether the files of all segments and this number of bytes exceed the limit.
@@ -171,14 +177,5 @@ impl Staging {
         let newest = self.segments.back().map_or(0, |last| last.n_bytes);
         let unused = self.file.as_ref().map_or(0, |file| file.length().saturating_sub(newest));
         self.retention.bytes.is_some_and(|bytes| self.n_bytes + unused + n_more > bytes)
-    }
-
-    /// Deletes the spare file.
-    pub(super) fn drop_spare(&mut self) {
-        if let Some(spare) = self.spare.take() {
-            // On a full disk, the next frame may need the space. A file that cannot be deleted does no harm.
-            let _ = segment_file::delete_spare(&self.directory);
-            self.unmap(spare.mapped);
-        }
     }
 }

@@ -29,6 +29,7 @@ use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use twox_hash::XxHash3_64;
 
@@ -40,6 +41,10 @@ const MAGIC: u64 = u64::from_le_bytes(*b"MDREELSG");
 const VERSION: u64 = 2;
 /// The bytes of a segment before its first record, and those of a record before its frame.
 pub(super) const PREFIX: u64 = ALIGNMENT as u64;
+
+/// Number of times that a reader looks at a header that is not valid, and the time between two looks.
+const N_LOOKS: usize = 3;
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// What stands before a frame, or at the beginning of a segment.
 pub(super) type Block = [u8; PREFIX as usize];
@@ -167,16 +172,20 @@ impl Segment {
         if !self.fill(&mut bytes, 0)? || bytes == [0; PREFIX as usize] {
             return Ok(false);
         }
-        match words(&bytes, 0) {
-            Some([MAGIC, VERSION, first]) => Ok(first == self.first),
-            // It has become another segment since it was opened.
-            _ if self.has_gone() => Ok(false),
-            _ => {
-                let message =
-                    format!("expected a segment of version {VERSION} (MDREELSG): another version has written it");
-                Err(Error::format(&self.path, None, Some(0), message))
+        for _ in 0..N_LOOKS {
+            match words(&bytes, 0) {
+                Some([MAGIC, VERSION, first]) => return Ok(first == self.first),
+                // It has become another segment since it was opened.
+                _ if self.has_gone() => return Ok(false),
+                // The producer may be writing the header.
+                _ => std::thread::sleep(PAUSE),
+            }
+            if !self.fill(&mut bytes, 0)? {
+                return Ok(false);
             }
         }
+        let message = format!("expected a segment of version {VERSION} (MDREELSG): another version has written it");
+        Err(Error::format(&self.path, None, Some(0), message))
     }
 
     /// Goes over the next record, without a look at its frame. `None` where no record is whole.
@@ -215,7 +224,8 @@ impl Segment {
     }
 
     /// The prefix at `at`, if there is one of a frame with the number `next` or a later one, and the file is long enough for it.
-    fn prefix(&self, at: u64, next: u64) -> Result<Option<Prefix>> {
+    fn prefix(&mut self, at: u64, next: u64) -> Result<Option<Prefix>> {
+        self.is_begun = self.is_begun || self.is_of_this_name()?;
         let mut bytes = [0; PREFIX as usize];
         let left = self.len()?.saturating_sub(at);
         if !self.is_begun || left < PREFIX || !self.fill(&mut bytes, at)? {

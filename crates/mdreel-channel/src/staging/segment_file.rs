@@ -1,8 +1,8 @@
-//! The file of the segment that is written to, and the one that is kept for the next segment.
+//! The file of the segment that is written to.
 //!
-//! Giving a file its pages and blocks costs as much as copying a frame, or more. A file whose frames were
-//! deleted by retention already has both, so the next segment reuses the file. The producer first removes the name of the file. A
-//! reader that has the file open can therefore detect that the frames it has read belong to another segment (`segment`).
+//! Giving a file its pages and blocks costs as much as copying a frame, or more. A file whose frames retention has deleted has both, so
+//! the next segment reuses it. The producer changes the name of the file first. A reader that has the file open can therefore detect
+//! that the frames it has read belong to another segment (`segment`).
 
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
@@ -15,9 +15,6 @@ use super::segment::{Block, PREFIX, Prefix, header, name};
 use mdreel_core::error::{Error, Result};
 use mdreel_core::writer::final_name::give_name_until_power_fails;
 
-/// The file of no segment.
-const SPARE: &str = "spare";
-
 /// The file of the segment that is written to.
 #[derive(Debug)]
 pub(super) struct SegmentFile {
@@ -29,24 +26,41 @@ pub(super) struct SegmentFile {
 }
 
 impl SegmentFile {
-    /// Begins a segment, in the spare file if there is one. Its name appears when its header is there.
-    pub(super) fn begin(directory: &Directory, first: u64) -> Result<Self> {
-        let (spare, path) = (directory.join(SPARE), directory.join(&name(first)));
-        let refused = |error: std::io::Error| Error::io(&path, error);
-        let mut options = OpenOptions::new();
-        let file = match directory.open_file(SPARE, options.read(true).write(true)) {
-            Err(Error::Io { error, .. }) if error.kind() == ErrorKind::NotFound => {
-                directory.open_file(SPARE, options.create_new(true))?
-            }
-            outcome => outcome?,
-        };
-        // The zeros are where the first prefix comes.
-        file.write_all_at([header(first), [0; PREFIX as usize]].as_flattened(), 0).map_err(refused)?;
-        if path.symlink_metadata().is_ok() {
+    /// Begins a segment in a new file.
+    pub(super) fn create(directory: &Directory, first: u64) -> Result<Self> {
+        let name = name(first);
+        let file = directory.open_file(&name, OpenOptions::new().read(true).write(true).create_new(true))?;
+        Self::of(&directory.join(&name), first, file)?.begun(directory)
+    }
+
+    /// Begins a segment in the file of an old one, unless somebody has given that a second name, which would show the frames of the
+    /// new segment. Then, or if somebody has deleted the file, the segment begins in a new file.
+    pub(super) fn reuse(directory: &Directory, old: u64, first: u64) -> Result<Self> {
+        let (old, new) = (directory.join(&name(old)), directory.join(&name(first)));
+        let refused = |error: std::io::Error| Error::io(&new, error);
+        if new.symlink_metadata().is_ok() {
             return Err(refused(ErrorKind::AlreadyExists.into()));
         }
-        give_name_until_power_fails(&spare, &path).map_err(refused)?;
-        Self::of(&path, first, file)
+        // Before the first byte is written, so that readers know that the frames they find belong to another segment.
+        match give_name_until_power_fails(&old, &new) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Self::create(directory, first),
+            outcome => outcome.map_err(refused)?,
+        }
+        let file = directory.open_file(&name(first), OpenOptions::new().read(true).write(true))?;
+        let facts = file.metadata().map_err(refused)?;
+        if facts.nlink() > 1 {
+            std::fs::remove_file(&new).map_err(refused)?;
+            return Self::create(directory, first);
+        }
+        SegmentFile { first, file, inode: facts.ino(), length: facts.len() }.begun(directory)
+    }
+
+    /// Writes the header of the segment, and zeros where the first prefix comes.
+    fn begun(mut self, directory: &Directory) -> Result<Self> {
+        let bytes = [header(self.first), [0; PREFIX as usize]];
+        let written = self.file.write_all_at(bytes.as_flattened(), 0);
+        self.length = self.length.max(2 * PREFIX);
+        written.map(|()| self).map_err(|error| Error::io(directory.path(), error))
     }
 
     /// Opens the file of an existing segment to append to it.
@@ -115,26 +129,9 @@ impl SegmentFile {
     }
 }
 
-/// Deletes a segment. If `is_spared`, its file is kept for the next one, unless somebody has given it a second name, which would show
-/// the frames of the next segment. Returns whether the file was kept.
-pub(super) fn delete(directory: &Directory, first: u64, is_spared: bool) -> Result<bool> {
+/// Deletes a segment. Somebody else may have deleted it before.
+pub(super) fn delete(directory: &Directory, first: u64) -> Result<()> {
     let path = directory.join(&name(first));
-    let is_alone = || path.symlink_metadata().is_ok_and(|facts| facts.is_file() && facts.nlink() == 1);
-    let is_spared = is_spared && is_alone();
-    let outcome = match is_spared {
-        true => give_name_until_power_fails(&path, &directory.join(SPARE)),
-        false => std::fs::remove_file(&path),
-    };
-    match outcome {
-        // Somebody else has deleted it.
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        outcome => outcome.map(|()| is_spared).map_err(|error| Error::io(&path, error)),
-    }
-}
-
-/// Deletes the spare file, if there is one.
-pub(super) fn delete_spare(directory: &Directory) -> Result<()> {
-    let path = directory.join(SPARE);
     match std::fs::remove_file(&path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io(&path, error)),
         _ => Ok(()),

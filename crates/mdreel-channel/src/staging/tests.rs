@@ -84,6 +84,7 @@ fn staging_keeps_whole_frames_wherever_the_last_write_was_cut() {
 
 #[test]
 fn staging_deletes_whole_segments() {
+    // How many frames stay after `n`, with those of the segment whose file the next one gets, and at the end.
     let write = |retention: Retention, n: u8| {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("staging");
@@ -92,20 +93,22 @@ fn staging_deletes_whole_segments() {
         let frames = kept(&path);
         assert_eq!(staging.n_frames(), frames.len() as u64);
         assert!((0..n).rev().zip(frames.iter().rev()).all(|(i, kept)| *kept == frame(i)));
-        frames.len()
+        staging.sync().unwrap();
+        assert_eq!(staging.n_frames(), kept(&path).len() as u64);
+        (frames.len() as u64, staging.n_frames())
     };
     let two = Retention { segment: TWO, ..ALL };
-    assert_eq!(write(two, 9), 9);
-    assert_eq!(write(Retention { count: Some(3), ..two }, 9), 3);
-    assert_eq!(write(Retention { count: Some(4), ..two }, 9), 5);
-    assert_eq!(write(Retention { bytes: Some(3 * TWO - RECORD), ..two }, 9), 5);
-    assert_eq!(write(Retention { bytes: Some(1), ..two }, 9), 1);
+    assert_eq!(write(two, 9), (9, 9));
+    assert_eq!(write(Retention { count: Some(3), ..two }, 9), (5, 3));
+    assert_eq!(write(Retention { count: Some(4), ..two }, 9), (5, 5));
+    assert_eq!(write(Retention { bytes: Some(3 * TWO - RECORD), ..two }, 9), (5, 5));
+    assert_eq!(write(Retention { bytes: Some(1), ..two }, 9), (1, 1));
     let place = tempfile::tempdir().unwrap();
     let old = Retention { age: Some(Duration::from_secs(60)), ..two };
     let mut staging = Staging::open(&place.path().join("staging"), Durability::File, old).unwrap();
     (0..5u8).for_each(|i| assert!(staging.append(i.into(), &frame(i)).is_ok()));
     assert_eq!(staging.n_frames(), 5);
-    staging.retain(Instant::now() + Duration::from_secs(100), 0).unwrap();
+    staging.retain(Instant::now() + Duration::from_secs(100), true).unwrap();
     assert_eq!(staging.n_frames(), 1);
 }
 
@@ -131,7 +134,7 @@ fn age_is_what_it_was_when_staging_was_opened_whatever_the_wall_clock_says_later
     let mut staging = Staging::open(&path, Durability::File, minute).unwrap();
     staging.append(7, &frame_of(7, 384)).unwrap();
     assert_eq!(staging.n_frames(), 7, "the oldest alone is an hour old");
-    staging.retain(Instant::now() + Duration::from_secs(70), 0).unwrap();
+    staging.retain(Instant::now() + Duration::from_secs(70), true).unwrap();
     assert_eq!(staging.n_frames(), 1, "those of the future are a minute old");
 }
 

@@ -19,8 +19,8 @@ fn files(path: &Path) -> BTreeSet<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).filter(|name| name != "lock").collect()
 }
 
-fn names(firsts: &[u64], has_spare: bool) -> BTreeSet<String> {
-    firsts.iter().map(|first| name(*first)).chain(has_spare.then(|| "spare".to_owned())).collect()
+fn names(firsts: &[u64]) -> BTreeSet<String> {
+    firsts.iter().map(|first| name(*first)).collect()
 }
 
 #[test]
@@ -33,12 +33,14 @@ fn file_of_deleted_frames_is_that_of_the_next_segment() {
         for i in 0..10 {
             staging.append(i.into(), &frame(i)).unwrap();
             inodes.insert(inode(&path, i.into()));
-            assert_eq!(kept(&path), [frame(i)]);
-            assert_eq!(files(&path), names(&[i.into()], i > 0));
+            // The one before stays until the next one gets its file.
+            let firsts: Vec<u64> = (i.saturating_sub(1)..=i).map(u64::from).collect();
+            assert_eq!(kept(&path), (i.saturating_sub(1)..=i).map(frame).collect::<Vec<_>>());
+            assert_eq!(files(&path), names(&firsts));
         }
         assert_eq!(inodes.len(), 2);
         staging.sync().unwrap();
-        assert_eq!(files(&path), names(&[9], false), "nothing is left behind by a producer that ends");
+        assert_eq!(files(&path), names(&[9]), "a producer that ends leaves only what retention requires");
     }
 }
 
@@ -108,21 +110,47 @@ fn process_killed_in_the_middle_of_a_frame_leaves_the_frames_before_it() {
 }
 
 #[test]
-fn process_killed_while_a_file_changes_its_name_leaves_the_frames_before_it() {
+fn process_killed_while_a_file_becomes_another_segment_leaves_the_frames_before_it() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("staging");
     let mut staging = Staging::open(&path, Durability::File, ONE).unwrap();
     (0..3).for_each(|i| assert!(staging.append(i.into(), &frame(i)).is_ok()));
     drop(staging);
-    assert_eq!(files(&path), names(&[2], true));
-    // It has the name of the next segment, and no record yet.
-    SegmentFile::begin(&Directory::open(&path).unwrap(), 3).unwrap();
-    assert_eq!(files(&path), names(&[2, 3], false));
-    assert_eq!(kept(&path), [frame(2)]);
+    assert_eq!(files(&path), names(&[1, 2]));
+    // It has the name of the next segment, and the header of the old one; then its own, and no record yet.
+    std::fs::rename(path.join(name(1)), path.join(name(3))).unwrap();
+    for is_begun in [false, true] {
+        if is_begun {
+            std::fs::rename(path.join(name(3)), path.join(name(1))).unwrap();
+            SegmentFile::reuse(&Directory::open(&path).unwrap(), 1, 3).unwrap();
+        }
+        assert_eq!(files(&path), names(&[2, 3]));
+        assert_eq!(kept(&path), [frame(2)]);
+        let mut reader = StagedFrames::open(&path).unwrap();
+        assert!(reader.read(3).unwrap().is_none());
+    }
     let mut staging = Staging::open(&path, Durability::File, ONE).unwrap();
-    assert_eq!(files(&path), names(&[2], false));
+    assert_eq!(files(&path), names(&[2]));
     staging.append(3, &frame(3)).unwrap();
-    assert_eq!(kept(&path), [frame(3)]);
+    assert_eq!(kept(&path), [frame(2), frame(3)]);
+}
+
+#[test]
+fn reader_that_has_seen_the_old_header_finds_the_frames_of_the_new_segment() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("staging");
+    let mut staging = Staging::open(&path, Durability::File, ONE).unwrap();
+    (0..3).for_each(|i| assert!(staging.append(i.into(), &frame(i)).is_ok()));
+    // As in the middle of `reuse`.
+    std::fs::rename(path.join(name(1)), path.join(name(3))).unwrap();
+    let mut reader = StagedFrames::open(&path).unwrap();
+    assert!(reader.read(3).unwrap().is_none());
+    let mut segment = Segment::open(&Directory::open(&path).unwrap(), 3).unwrap().unwrap();
+    assert!(segment.pass().unwrap().is_none());
+    std::fs::rename(path.join(name(3)), path.join(name(1))).unwrap();
+    staging.append(3, &frame(3)).unwrap();
+    assert_eq!(reader.read(3).unwrap().unwrap().sequence, 3);
+    assert_eq!(segment.pass().unwrap().unwrap().sequence, 3);
 }
 
 #[test]
@@ -132,12 +160,14 @@ fn crash_of_the_machine_that_keeps_a_name_without_its_bytes_leaves_the_frames_be
     let mut staging = Staging::open(&path, Durability::Fsync, ONE).unwrap();
     (0..3).for_each(|i| assert!(staging.append(i.into(), &frame(i)).is_ok()));
     drop(staging);
+    let old = std::fs::read(path.join(name(1))).unwrap();
+    std::fs::remove_file(path.join(name(1))).unwrap();
     // What the disk has of a segment: the bytes of an older one, zeros, or nothing.
-    for bytes in [std::fs::read(path.join("spare")).unwrap(), vec![0; 1000], Vec::new()] {
+    for bytes in [old, vec![0; 1000], Vec::new()] {
         put(&path.join(name(3)), &bytes);
         assert_eq!(kept(&path), [frame(2)]);
         let staging = Staging::open(&path, Durability::Fsync, ONE).unwrap();
-        assert_eq!((staging.n_frames(), files(&path)), (1, names(&[2], false)));
+        assert_eq!((staging.n_frames(), files(&path)), (1, names(&[2])));
     }
 }
 
@@ -155,8 +185,8 @@ fn reader_of_a_file_that_becomes_another_segment_finds_no_frame_there() {
     (4..8).for_each(|i| assert!(staging.append(i.into(), &frame(i)).is_ok()));
     assert_eq!(inode(&path, 6), inode_before);
     assert!(old.read(&mut bytes).unwrap().is_none() && old.pass().unwrap().is_none());
-    assert_eq!(reader.read(3).unwrap().unwrap().sequence, 6, "frames 3 to 5 were deleted");
-    assert_eq!(reader.frame(), frame(6));
+    assert_eq!(reader.read(3).unwrap().unwrap().sequence, 4, "frame 3 was deleted");
+    assert_eq!(reader.frame(), frame(4));
     // The prefix is still there, and the frame is being written anew: half of it is of another one.
     let mut old = Segment::open(&Directory::open(&path).unwrap(), 6).unwrap().unwrap();
     std::fs::rename(path.join(name(6)), path.join("spare")).unwrap();
