@@ -1,4 +1,5 @@
-//! Producers that are killed (SIGKILL) while files of deleted frames become those of new ones: what is staged is whole.
+//! Producers that are killed (SIGKILL) while files of deleted frames become those of new ones: frames are complete in staging, and in
+//! the ring, whose slots refer to staging.
 #![cfg(target_os = "linux")]
 
 #[path = "support/channel_processes.rs"]
@@ -8,6 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use channel_processes::{LONG, check, insist, kill, n_repetitions, publish_of, random, role, settings, staged, start};
+use mdreel_channel::consumer::{Consumer, Next, Start};
 use mdreel_channel::producer::{Policy, Producer};
 use mdreel_channel::staging::{Durability, Retention, Staging, replay};
 use mdreel_core::error::Result;
@@ -39,9 +41,22 @@ fn published(place: &Path) -> i64 {
     std::fs::read(place.join("published")).map_or(-1, |bytes| i64::from_le_bytes(bytes.try_into().unwrap()))
 }
 
+/// Checks the frames of the ring of a producer that was killed, and returns the step of the last one.
+fn in_ring(place: &Path) -> i64 {
+    let mut consumer = Consumer::join(&place.join("channel"), Start::Earliest).unwrap();
+    let mut last = -1;
+    while let Ok(Next::Frame(frame)) = consumer.next(LONG) {
+        let step = check(&frame);
+        assert!(last < 0 || step == last + 1);
+        last = step;
+    }
+    last
+}
+
 #[test]
 fn frames_are_whole_while_files_become_others_and_after_each_kill() {
-    let place = tempfile::tempdir().unwrap();
+    // On this file system, the producer writes frames in place.
+    let place = tempfile::tempdir_in("/dev/shm").unwrap();
     let place = place.path();
     let mut next = 0;
     for _ in 0..2 * n_repetitions() {
@@ -70,6 +85,7 @@ fn frames_are_whole_while_files_become_others_and_after_each_kill() {
         assert!(steps.iter().copied().eq(newest + 1 - steps.len() as i64..=newest), "{steps:?}");
         assert!(steps.len() as u64 >= N_KEPT && newest >= published.max(last), "{steps:?} after step {published}");
         assert!(newest <= published + 1);
+        assert!((published..=newest).contains(&in_ring(place)));
         next = newest + 1;
     }
 }
