@@ -48,8 +48,8 @@ pub struct Dcd {
 }
 
 impl Dcd {
-    /// Opens a file: reads the header and checks the records of the first frame. A file whose only frame is torn is an
-    /// error.
+    /// Opens a file: reads the header and checks the records of the first frame. Returns an error if the only frame is
+    /// torn.
     pub fn open(file: FileBytes) -> Result<Self> {
         let header = Header::read(&file)?;
         let layout = Layout::new(&header);

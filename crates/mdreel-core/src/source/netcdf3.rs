@@ -54,7 +54,7 @@ pub struct NetCdf3 {
 }
 
 impl NetCdf3 {
-    /// Opens a file and reads its header. A file whose only frame is torn is an error.
+    /// Opens a file and reads its header. Returns an error if the only frame is torn.
     pub fn open(file: FileBytes) -> Result<Self> {
         let header = Header::read(&file)?;
         let trajectory = Trajectory::new(&file, &header)?;

@@ -44,7 +44,7 @@ pub struct Facts {
     pub magic: u32,
     /// Integers per nm of the first frame; `None` if the coordinates are plain floats.
     pub precision: Option<f32>,
-    /// Time of the first frame, ps.
+    /// Time of the first frame in ps.
     pub first_time: f64,
 }
 

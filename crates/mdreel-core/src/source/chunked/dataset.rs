@@ -37,7 +37,7 @@ pub struct Description {
     pub fill_value: f64,
     /// Factors of the numbers.
     pub conversion: Conversion,
-    /// Frame of the dataset for each frame of the trajectory, if the numbers of the frames differ.
+    /// Frame of the dataset for each frame of the trajectory; `None` if the frame numbers agree.
     pub frames: Option<Vec<Option<u64>>>,
 }
 
@@ -132,9 +132,9 @@ impl Dataset {
         self.description.chunks.iter().map(|chunk| chunk.size).sum()
     }
 
-    /// Returns the number of frames that should be read together, which is 1 if each frame is stored in one piece. They
-    /// are the frames of a chunk that must be decoded as a whole, or that contains only a part of their atoms. In the
-    /// latter case, reading each frame separately would collect it from many places.
+    /// Returns the number of frames that should be read together, which is 1 if each frame is stored in one piece.
+    /// Otherwise, these are the frames of a chunk that must be decoded as a whole, or that contains only a part of
+    /// their atoms. In the latter case, reading each frame separately would collect it from many places.
     pub(crate) fn frames_together(&self) -> u64 {
         let Description { filters, chunk, shape, .. } = &self.description;
         if filters.is_empty() && chunk[1] >= shape[1] { 1 } else { chunk[0].min(shape[0]).max(1) }

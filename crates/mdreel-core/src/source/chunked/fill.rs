@@ -26,7 +26,7 @@ struct Part {
     /// First column of such chunks.
     first_column: u64,
     n_columns: u64,
-    /// Range of the selected rows.
+    /// Range of these rows among the selected rows.
     wanted: Range<usize>,
     /// The same range, cut where the next row is far away or a load would grow too large.
     stretches: Vec<Range<usize>>,
@@ -37,7 +37,7 @@ struct Piece {
     bytes: Range<u64>,
     chunk: StoredChunk,
     part: usize,
-    /// Range of the selected rows.
+    /// Range of these rows among the selected rows.
     wanted: Range<usize>,
     /// Number of the frame in the dataset.
     frame: u64,

@@ -85,7 +85,7 @@ pub(super) struct Rows<'a> {
     pub first_column: usize,
     /// Number of columns in the bytes.
     pub n_columns: usize,
-    /// Number of numbers from one row to the next.
+    /// Number of values from one row to the next.
     pub stride: usize,
 }
 

@@ -8,12 +8,13 @@ use crate::unit_cell::UnitCell;
 pub(super) const CELL_BYTES: u64 = 48;
 
 /// Interprets the six numbers of a frame's cell record as MDAnalysis and VMD do. The order in the record is A, gamma,
-/// B, beta, alpha, C. The numbers between the lengths are
+/// B, beta, alpha, C. The convention follows from the values:
 ///
-/// * cosines of the angles (NAMD since 2.5, CHARMM before 22, LAMMPS) if all of them lie in [-1, 1];
-/// * with the lengths, the symmetric shape matrix xx, xy, yy, xz, yz, zz (CHARMM since 22) if any of the six is
-///   negative or an angle is above 180;
-/// * angles in degrees otherwise (OpenMM, old NAMD, X-PLOR order).
+/// * If all numbers between the lengths lie in [-1, 1], they are cosines of the angles (NAMD since 2.5, CHARMM before
+///   22, LAMMPS).
+/// * If any of the six numbers is negative or an angle is above 180, the record is the symmetric shape matrix xx, xy,
+///   yy, xz, yz, zz (CHARMM since 22).
+/// * Otherwise, they are angles in degrees (OpenMM, old NAMD, X-PLOR order).
 ///
 /// A file does not specify its convention. A shape matrix of small positive numbers is therefore taken for angles, and
 /// angles in another order stay in that order. If the lengths are zero, or the shape matrix spans no volume, the frame

@@ -8,8 +8,8 @@ use crate::source::bytes::FileBytes;
 use crate::source::fault::Fault;
 use crate::source::frame_index::FrameIndex;
 
-/// Locates all frames after those that `known` covers. A stretch without a header takes one number, whatever it
-/// contains, and so does a frame whose header gives too large a length. Both are [`Gap`]s. If the header of a frame
+/// Locates all frames after those that `known` covers. A stretch without a header takes one number, regardless of its
+/// contents, and so does a frame whose header gives too large a length. Both are [`Gap`]s. If the header of a frame
 /// gives too small a length, the rest of the frame looks like another damaged frame.
 pub(crate) fn scan_past_damage<H: ChainedHeader>(
     file: &FileBytes,

@@ -15,7 +15,7 @@ const FIRST_LOOK: u64 = 64 << 10;
 const LONGEST_LOOK: u64 = 1 << 20;
 /// Number of frames located between two calls of `beat`.
 const FRAMES_PER_BEAT: usize = 16;
-/// Upper limit of the length of a header.
+/// Maximum number of bytes of a header.
 const LONGEST: usize = 128;
 
 /// Positions of the frames of a file, and its end.

@@ -52,7 +52,7 @@ pub(super) enum Value {
     Text(String),
     Single(f32),
     Double(f64),
-    /// Values that no caller needs: integers, several numbers, very long text.
+    /// A value that no caller needs: an integer, several numbers, or a very long text.
     Other,
 }
 

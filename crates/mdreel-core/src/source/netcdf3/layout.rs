@@ -48,7 +48,7 @@ struct Torn {
 }
 
 impl Layout {
-    /// Determines the number of frames of `file`. A file whose only frame is torn is an error.
+    /// Determines the number of frames of `file`. Returns an error if the only frame is torn.
     pub(crate) fn new(file: &FileBytes, header: &Header, trajectory: &Trajectory) -> Result<Self> {
         for field in &trajectory.fields {
             if field.begin < header.end {

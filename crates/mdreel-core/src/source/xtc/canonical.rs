@@ -1,4 +1,4 @@
-//! Test whether a frame is packed as the reference library of the format packs it.
+//! Test of whether a frame is packed in the same way as by the reference library of the format.
 //!
 //! The format leaves some choices to the writer: which coordinates it stores as differences, how many in a row, and
 //! with how many bits. All known writers make the choices of that library, and so does mdreel. Packing a decoded frame
@@ -42,7 +42,7 @@ pub(super) fn is_kept(file: &LocatedFile<Header>) -> Result<bool> {
     Ok(n_kept >= ENOUGH)
 }
 
-/// Checker of frames, which packs them again.
+/// Checker that packs decoded frames again and compares the bytes.
 #[derive(Debug, Default)]
 pub(super) struct Canonical {
     repacker: Repacker,

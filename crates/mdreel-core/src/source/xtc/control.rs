@@ -1,9 +1,9 @@
 //! Control pass, which finds the start of each group of atoms without decoding coordinates.
 //!
-//! A group consists of a big coordinate, a flag bit, five more bits if the flag is set (run length and change of the
-//! small index), and a run of small coordinates. The position of the next group depends only on these few bits. Each
-//! step depends on the previous one through memory, so a single walk leaves the processor idle most of the time. The
-//! pass therefore walks through several frames side by side.
+//! A group consists of a big coordinate, a flag bit, and a run of small coordinates. If the flag is set, five more bits
+//! follow it, which contain the run length and the change of the small index. The position of the next group depends
+//! only on these few bits. Each step depends on the previous one through memory, so a single walk leaves the processor
+//! idle most of the time. The pass therefore walks through several frames side by side.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -21,7 +21,7 @@ pub(crate) use walk::walk;
 pub(crate) const LANES: usize = 16;
 /// Maximum number of groups that a call of [`walk()`] finds in each frame. This many groups fit the first-level cache.
 pub(crate) const CHUNK: usize = 96;
-/// Number of steps between two tests of whether all frames are done.
+/// Number of steps between two tests of whether all walks are over.
 const STRIDE: usize = 16;
 /// Maximum number of bits of a big coordinate: three fields of 32 bits.
 const MAX_BIG_BITS: u32 = 96;
@@ -74,7 +74,7 @@ impl Group {
 /// Bit map of the selected atoms, which gives the selected atoms of a group in one step.
 #[derive(Debug)]
 pub(crate) struct Wanted {
-    /// More than eight bytes longer than needed, so that a complete word can be loaded for any atom.
+    /// Bit map, longer than needed by more than eight bytes, so that a complete word can be loaded for any atom.
     bits: Vec<u8>,
     /// Index of the first selected atom.
     first: u64,

@@ -17,7 +17,7 @@ pub(super) use numbers::angstrom;
 /// one.
 const ATOMS: usize = CHUNK * (MAX_RUN + 1) + 1;
 
-/// Gathers atoms, and reuses its memory.
+/// Gatherer of atoms, which reuses its memory.
 #[derive(Debug)]
 pub(crate) struct Gather {
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "there is one way only"))]
@@ -30,7 +30,7 @@ pub(crate) struct Gather {
 }
 
 impl Gather {
-    /// Creates a value that uses the vector instructions of `level`.
+    /// Creates a gatherer that uses the vector instructions of `level`.
     pub(crate) fn new(level: Level) -> Self {
         Gather {
             level,

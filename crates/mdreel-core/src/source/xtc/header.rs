@@ -134,7 +134,7 @@ impl ChainedHeader for Header {
 }
 
 impl Compression {
-    /// Returns the distance in nm between two integers, in the single precision that all readers use.
+    /// Returns the distance in nm between consecutive integers, in the single precision that all readers use.
     pub(crate) fn inverse_precision(&self) -> f32 {
         (1.0 / f64::from(self.precision)) as f32
     }

@@ -118,8 +118,8 @@ pub(crate) unsafe fn unpack_wide(bytes: *const u8, bit: u64, sizes: [u32; 3], bi
     [(value / (size_y * size_z)) as i32, (value / size_z % size_y) as i32, (value % size_z) as i32]
 }
 
-/// Returns a field of `bits <= 32` bits at `bit`, with the first bit at the top. Very wide boxes have big coordinates
-/// of such fields.
+/// Returns a field of `bits <= 32` bits at `bit`, with the first bit at the top. The big coordinates of very wide boxes
+/// consist of such fields.
 ///
 /// # Safety
 /// `bytes + bit / 8` must be readable for 8 bytes.
@@ -223,10 +223,10 @@ mod tests {
         #[test]
         fn both_ways_of_unpacking_agree(bytes in proptest::collection::vec(any::<u8>(), 40), bit in 0u64..64, sizes in proptest::array::uniform3(1u32..1 << 19)) {
             let bits = packed_bits(sizes);
-            // SAFETY: at most bytes up to 8 + 16 of 40 are read.
+            // SAFETY: the function reads at most up to byte 8 + 16 of 40.
             let wide = unsafe { unpack_wide(bytes.as_ptr(), bit, sizes, bits) };
             if let Some(radix) = Radix::new(sizes, bits) {
-                // SAFETY: at most bytes up to 8 + 8 of 40 are read.
+                // SAFETY: the function reads at most up to byte 8 + 8 of 40.
                 prop_assert_eq!(unsafe { radix.unpack(bytes.as_ptr(), bit) }, wide);
             }
         }

@@ -29,8 +29,8 @@ const fn state(small_index: usize, run: usize) -> usize {
 }
 
 /// Steps for each state and each value of the six bits after a big coordinate. The lowest 10 bits of a step hold the
-/// number of bits of the group without the big coordinate, the next 6 bits its number of atoms, and the upper half the
-/// next state.
+/// number of bits of the group without the big coordinate. The next 6 bits hold its number of atoms, and the upper half
+/// holds the next state.
 static STEPS: [u32; MISLED + CODES] = {
     let mut steps = [(MISLED as u32) << 16; MISLED + CODES];
     let mut place = 0;
@@ -106,8 +106,8 @@ fn walk_past<const N: usize>(walks: &mut Walks<'_>, strides: [u64; LANES], n_gro
     let from = lanes.map(|lane| walks.atom[lane]);
     for (k, lane) in lanes.into_iter().enumerate() {
         let number = states[k] / CODES;
-        // The sum of the bits carries into the sum of the atoms. It is known from the distance that the walk covered,
-        // so it can be subtracted.
+        // The sum of the bits carries into the sum of the atoms. The code subtracts the sum of the bits, which it knows
+        // from the distance that the walk covered.
         let bits = flag[k] - begin[k] - n_groups * big_bits[k];
         walks.atom[lane] = from[k] + ((sums[k] - bits) >> ATOMS);
         walks.bit[lane] = flag[k] - big_bits[k];

@@ -30,7 +30,8 @@ static CONTROL: [Control; 64] = {
     table
 };
 
-/// Continues the walk over each frame by up to [`CHUNK`] groups, or until all walks are over. `ALL` keeps every group.
+/// Continues the walk over each frame by up to [`CHUNK`] groups, or until all walks are over. `ALL` selects all atoms
+/// and keeps every group.
 pub(crate) fn walk<const ALL: bool>(level: Level, walks: &mut Walks<'_>, wanted: &Wanted, groups: &mut Groups) {
     #[cfg(target_arch = "x86_64")]
     if level.is_avx512() {

@@ -68,7 +68,7 @@ impl Smalls {
     }
 }
 
-/// Factor from integers to nm, followed by the conversion to Å.
+/// Factor from integers to nm. The methods also convert nm to Å.
 #[derive(Clone, Copy)]
 struct Scale(f32);
 
@@ -90,7 +90,7 @@ impl Scale {
 
 impl Bigs {
     /// Gathers as [`super::Gather::gather`] does, for packed numbers of up to [`MAX_BITS`] bits, small ones of up to
-    /// [`MAX_INDEX`] bits, and runs of up to [`MOST`]. Returns `None` if there are others.
+    /// [`MAX_INDEX`] bits, and groups that need at most [`MOST`] small coordinates. Returns `None` if there are others.
     ///
     /// # Safety
     /// The same as for [`super::Gather::gather`].
@@ -240,7 +240,7 @@ impl Bigs {
     }
 }
 
-/// Returns whether four small coordinates of the group are enough, if `SHORT` allows for short groups.
+/// Returns whether the code unpacks only four small coordinates of the group, which are enough. `SHORT` enables this.
 #[inline(always)]
 fn is_short<const SHORT: bool>(group: Group) -> bool {
     SHORT && group.wanted() < 2 << WIDTH

@@ -1,9 +1,9 @@
 //! Gathering with AVX-512, eight packed numbers at a time.
 //!
 //! Groups differ in length, so a processor cannot predict the end of a loop over the atoms of a group. Instead, the
-//! work consists of passes without such branches. They list the required small coordinates, unpack them, compute their
-//! prefix sums, unpack the big coordinates, and compute each selected atom from the big coordinate of its group and two
-//! sums.
+//! work consists of passes without such branches. They list the required small coordinates, unpack them, and compute
+//! their prefix sums. Then they unpack the big coordinates, and compute each selected atom from the big coordinate of
+//! its group and two sums.
 
 mod packed;
 mod rows;
@@ -110,8 +110,8 @@ impl Flat {
     /// there are wider numbers.
     ///
     /// # Safety
-    /// The processor must have AVX-512 F, BW, DQ and VL. There must be at most [`CHUNK`] groups. Otherwise, the
-    /// conditions are the same as for [`super::Gather::gather`].
+    /// The processor must have AVX-512 F, BW, DQ and VL. There must be at most [`CHUNK`] groups. In addition, the
+    /// conditions of [`super::Gather::gather`] apply.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
     pub(crate) unsafe fn gather<const ALL: bool>(
         &mut self,

@@ -1,13 +1,13 @@
 //! Unpacking of packed numbers, four at a time.
 //!
-//! The code multiplies in float64 by reciprocals that are rounded down instead of dividing, and adds [`MAGIC`]. The sum
-//! is rounded to the nearest integer, because float64 numbers of its size are integers. Before the multiplication, the
-//! code subtracts slightly less than half the divisor, `h = (divisor - 1) / 2` rounded down. `(v - h) / divisor`
-//! exceeds the quotient minus 1/2 by at least `1 / (2 * divisor)`, and it exceeds the quotient by at most 1/2, which
-//! the reciprocal reduces. For `v < 2^50`, the nearest integer is therefore the quotient.
+//! Instead of dividing, the code multiplies in float64 by reciprocals that are rounded down, and adds [`MAGIC`]. The
+//! sum is rounded to the nearest integer, because float64 numbers of its size are integers. Before the multiplication,
+//! the code subtracts slightly less than half the divisor, `h = (divisor - 1) / 2` rounded down. `(v - h) / divisor`
+//! exceeds the quotient minus 1/2 by at least `1 / (2 * divisor)`. It exceeds the quotient by at most 1/2, and the
+//! rounded reciprocal reduces this excess. For `v < 2^50`, the nearest integer is therefore the quotient.
 //!
-//! A single subtraction serves both divisions of a mixed-radix number: the first division turns the rest of the
-//! subtracted number into half a divisor of the second division. The code adds a multiple of both divisors, so that all
+//! A single subtraction serves both divisions of a mixed-radix number: it also makes the dividend of the second
+//! division smaller by about half the divisor of that division. The code adds a multiple of both divisors, so that all
 //! values stay positive.
 
 use std::arch::x86_64::*;

@@ -1,6 +1,6 @@
 //! Unpacking of packed numbers, eight at a time.
 //!
-//! The code multiplies in float64 by reciprocals that are rounded up instead of dividing. Such a product exceeds the
+//! Instead of dividing, the code multiplies in float64 by reciprocals that are rounded up. Such a product exceeds the
 //! quotient by less than `value * 2^-50 / divisor`. For `value < 2^50`, this is less than the distance between any
 //! quotient and the next integer, so the product rounded down is the integer quotient. The addition of [`MAGIC`] rounds
 //! down, because float64 numbers of its size are integers.
@@ -9,7 +9,7 @@ use std::arch::x86_64::*;
 
 /// `1.5 * 2^52`.
 const MAGIC: f64 = 6_755_399_441_055_744.0;
-/// Number of numbers unpacked, and of entries listed, at a time.
+/// Number of values unpacked, and of entries listed, at a time.
 pub(crate) const WIDTH: usize = 8;
 
 /// Returns the reciprocal of `divisor`, rounded up.
