@@ -1,10 +1,11 @@
-//! Chunked: trajectories whose arrays lie in chunks of a file, as in HDF5, where others know the structure of the file.
+//! Reader of chunked trajectories, whose arrays are stored in chunks of a file, as in HDF5. The caller provides the
+//! structure of the file.
 //!
-//! A [`Description`] says where the chunks of each dataset lie and which filters they went through (`dataset`); it is
-//! held against the size of the file before anything is read. Only the chunks that hold selected atoms are read and
-//! decoded (`fill`, `filters`), of chunks that are stored as they are only the bytes that hold them. Numbers become
-//! float32 in our units as they are copied (`number`). A chunk that spans many frames is decoded once for all of them
-//! in a block (`reader`).
+//! A [`Description`] contains the positions of the chunks of each dataset and the filters that were applied to them
+//! (`dataset`). The reader compares it with the size of the file before it reads anything. It reads and decodes only
+//! the chunks that contain selected atoms (`fill`, `filters`). From chunks without filters, it reads only the bytes of
+//! these atoms. While it copies numbers, it converts them to float32 in the units of mdreel (`number`). If a chunk
+//! spans many frames, the reader decodes it once for all of its frames in a block (`reader`).
 
 mod as_source;
 mod cells;
@@ -36,7 +37,7 @@ pub struct Layout {
     pub cells: Cells<Description>,
 }
 
-/// A chunked trajectory that has been opened.
+/// An open chunked trajectory.
 #[derive(Debug)]
 pub struct Chunked {
     file: FileBytes,
@@ -49,7 +50,7 @@ pub struct Chunked {
 }
 
 impl Chunked {
-    /// Holds a layout against its file.
+    /// Opens a file, and checks that the layout fits it.
     pub fn open(file: FileBytes, layout: Layout) -> Result<Self> {
         let Layout { times, steps, quantities, cells } = layout;
         let mismatch = |message: String| Error::mismatch(message).in_file(file.path());
@@ -85,7 +86,7 @@ impl Chunked {
         self.quantities.iter().find(|(own, _)| *own == quantity).map(|(_, dataset)| dataset)
     }
 
-    /// Frames that are better read together: 1 if each stands alone.
+    /// Returns the number of frames that should be read together, which is 1 if each frame is stored separately.
     fn frames_together(&self) -> u64 {
         self.quantities.iter().map(|(_, dataset)| dataset.frames_together()).max().unwrap_or(1)
     }

@@ -1,10 +1,10 @@
-//! DCD: the trajectory format of CHARMM, NAMD, X-PLOR, LAMMPS and OpenMM.
+//! Reader of DCD files, the trajectories of CHARMM, NAMD, X-PLOR, LAMMPS and OpenMM.
 //!
 //! A header (`header`) precedes frames of a fixed size (`layout`). A frame contains an optional unit cell (`cell`), the
 //! x, the y and the z of all atoms, and an optional fourth dimension, each as a Fortran record (`record`). mdreel reads
 //! only the ranges of bytes that contain selected atoms (`plan`), and gathers these atoms (`gather`).
 //!
-//! # How many frames there are
+//! # Number of frames
 //!
 //! Writers store the number of frames in the header. However, some of them write the intended number at the beginning,
 //! and programs that crashed do not write it at all. The size of the file therefore determines the number, as in VMD
@@ -39,7 +39,7 @@ use crate::source::{AtomSelection, Reader, Source};
 use layout::Layout;
 use reader::DcdReader;
 
-/// A DCD trajectory that has been opened.
+/// An open DCD trajectory.
 #[derive(Debug)]
 pub struct Dcd {
     file: FileBytes,
@@ -48,7 +48,8 @@ pub struct Dcd {
 }
 
 impl Dcd {
-    /// Reads the header and checks the records of the first frame. A file whose only frame is torn is refused.
+    /// Opens a file: reads the header and checks the records of the first frame. Returns an error if the only frame is
+    /// torn.
     pub fn open(file: FileBytes) -> Result<Self> {
         let header = Header::read(&file)?;
         let layout = Layout::new(&header);
@@ -56,20 +57,21 @@ impl Dcd {
         Ok(Dcd { file, header, layout })
     }
 
-    /// Reads the header of a file that grows, of which no frame need be whole yet.
+    /// Opens a growing file, which may not contain a complete frame yet, and reads its header.
     pub(super) fn growing(file: FileBytes) -> Result<Self> {
         let header = Header::read(&file)?;
         let layout = Layout::new(&header);
         Ok(Dcd { file, header, layout })
     }
 
-    /// The bytes of a frame, which need not be there yet.
+    /// Returns the range of bytes of a frame, which may not be in the file yet.
     pub(super) fn frame_bytes(&self, frame: u64) -> Range<u64> {
         let start = self.layout.offset(frame);
         start..start.saturating_add(self.layout.frame(frame).len)
     }
 
-    /// What is wrong with the first and the last record marker of a frame that is there, and what stands there.
+    /// Checks the first and the last record marker of a frame in the file. Returns the fault of a wrong marker and the
+    /// value found there.
     pub(super) fn check_outer_markers(&self, frame: u64) -> Result<Option<(Fault, u64)>> {
         let layout = self.layout.frame(frame);
         for &(at, expected) in layout.markers.first().into_iter().chain(layout.markers.last()) {
@@ -84,22 +86,23 @@ impl Dcd {
         Ok(None)
     }
 
-    /// The file.
+    /// Returns the bytes of the file.
     pub(super) fn bytes(&self) -> &FileBytes {
         &self.file
     }
 
-    /// The file's path.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         self.file.path()
     }
 
-    /// What the header says.
+    /// Returns the header of the file.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Bytes behind the last frame, of a frame that the header does not count (yet).
+    /// Returns the number of bytes after the last complete frame. They belong to a frame that the header does not count
+    /// (yet).
     pub fn uncounted_bytes(&self) -> u64 {
         self.layout.rest(&self.file)
     }

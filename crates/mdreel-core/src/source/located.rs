@@ -1,8 +1,8 @@
 //! Files of consecutive frames, each with a header that contains its length: XTC and TRR.
 //!
-//! Where a frame starts is known when all frames before it were seen. A [`LocatedFile`] finds that out once, by
-//! hopping from header to header, or takes it from readers that went through the file by ranges of bytes, and keeps it
-//! as a frame index.
+//! The position of a frame is known only after all frames before it have been found. A [`LocatedFile`] finds the
+//! positions once and keeps them as a frame index. It hops from header to header, or uses the positions from readers
+//! that went through the file by ranges of bytes.
 
 mod chained_header;
 mod resume;
@@ -22,24 +22,24 @@ use crate::error::{Error, Result};
 pub(crate) use chained_header::ChainedHeader;
 pub(crate) use scan::{Gap, Located, check_header, find_frame, header_at, location};
 
-/// An opened file of such frames, and where they are as far as that is known.
+/// An open file of such frames, and the known positions of the frames.
 #[derive(Debug)]
 pub(crate) struct LocatedFile<H> {
-    /// The file.
+    /// The bytes of the file.
     pub file: Arc<FileBytes>,
     /// The first header.
     pub first: H,
     keep: Keep,
-    /// Whether frames are searched for behind damage.
+    /// Whether to search for frames after damage.
     past_damage: bool,
-    /// Set once it was looked for a kept index.
+    /// Set after the first search for a kept index.
     looked: OnceLock<()>,
     located: OnceLock<Located>,
 }
 
 impl<H: ChainedHeader> LocatedFile<H> {
-    /// Opens a file. Only its first header is read; frames are located when they have to be, and not at all when
-    /// `keep` has an index of the file.
+    /// Opens a file. This reads only the first header. The file locates its frames when they are needed, or takes their
+    /// positions from an index of the file in `keep`.
     pub(crate) fn open(file: FileBytes, keep: Keep) -> Result<Self> {
         if file.is_empty() {
             let message = format!("expected {} trajectory, the file is empty", H::NAME);
@@ -65,19 +65,19 @@ impl<H: ChainedHeader> LocatedFile<H> {
         LocatedFile { file, first, keep, past_damage, looked: OnceLock::new(), located: OnceLock::new() }
     }
 
-    /// The same file, whose frames are also looked for behind damage. What damage leaves unreadable has a number among
-    /// the frames, and reading it is an error. Nothing of that is kept for others.
+    /// Returns the same file, which also searches for frames after damage. Each unreadable stretch gets a number among
+    /// the frames, and reading it is an error. The positions found this way are not saved for other runs.
     #[must_use]
     pub(crate) fn past_damage(&self) -> Self {
         LocatedFile::new(Arc::clone(&self.file), self.first, self.keep, true)
     }
 
-    /// Atoms in each frame.
+    /// Returns the number of atoms in each frame.
     pub(crate) fn n_atoms(&self) -> usize {
         self.first.n_atoms()
     }
 
-    /// The header at `offset`, which must be that of a whole frame.
+    /// Returns the header at `offset`, which must be that of a complete frame.
     pub(crate) fn header_at(&self, offset: u64) -> Result<H> {
         let header = header_at(&self.file, offset, self.n_atoms())?;
         header.map_err(|fault| fault.error(self.file.path(), None, offset))
@@ -88,7 +88,7 @@ impl<H: ChainedHeader> LocatedFile<H> {
         check_header(bytes, offset, self.file.len(), self.n_atoms())
     }
 
-    /// The first frame that starts in `range`.
+    /// Returns the position of the first frame that starts in `range`.
     pub(crate) fn find_frame(&self, range: Range<u64>) -> Result<Option<u64>> {
         match self.guess_frame(&range)? {
             Some(offset) => Ok(Some(offset)),
@@ -96,8 +96,9 @@ impl<H: ChainedHeader> LocatedFile<H> {
         }
     }
 
-    /// The first frame that starts in `range` if all before it are as long as the first: there is a header, and one
-    /// such frame in front of it, which starts before the range.
+    /// Guesses the first frame that starts in `range`, under the assumption that all frames are as long as the first
+    /// one. The guess is accepted if frames of this length start at the guessed position and one length before it,
+    /// which is outside the range.
     fn guess_frame(&self, range: &Range<u64>) -> Result<Option<u64>> {
         let len = self.first.frame_len();
         let Some(offset) = range.start.checked_next_multiple_of(len) else { return Ok(None) };
@@ -109,13 +110,14 @@ impl<H: ChainedHeader> LocatedFile<H> {
         Ok((is_frame(offset - len)? && is_frame(offset)?).then_some(offset))
     }
 
-    /// The kept index, if it is believed.
+    /// Returns the kept index, if it belongs to this file.
     fn kept(&self) -> Option<FrameIndex> {
         FrameIndex::load(&self.file, self.keep).filter(|index| self.has_frames(index))
     }
 
-    /// Whether a kept index is of this file: one of all of it is, as the file has not changed since it was made. If the
-    /// file has grown, what was there before may have been written over.
+    /// Returns whether a kept index belongs to this file. An index that covers the complete file does, because the file
+    /// has not changed since the index was made. If the file has grown, a program may have overwritten the earlier
+    /// contents, so the index must agree with the headers in the file.
     fn has_frames(&self, index: &FrameIndex) -> bool {
         let found = |at: u64| {
             let header = header_at::<H>(&self.file, at, self.n_atoms()).ok()?.ok()?;
@@ -124,21 +126,21 @@ impl<H: ChainedHeader> LocatedFile<H> {
         index.end == self.file.len() || index.agrees(found)
     }
 
-    /// Where frames are, if that is known: from this run or from one before. Of a file that has grown since, the new
-    /// part is located.
+    /// Returns the positions of the frames, if they are known from this run or a previous one. If the file has grown
+    /// since then, this function locates the new frames.
     fn known(&self) -> Option<&Located> {
         self.looked.get_or_init(|| {
             if self.past_damage {
                 return;
             }
             let Some(index) = self.kept() else { return };
-            // A failure is reported when the result is needed.
+            // `located` reports a failure when the result is needed.
             let _ = self.make(Some(index));
         });
         self.located.get()
     }
 
-    /// Where frames are; locates them if need be.
+    /// Returns the positions of the frames, and locates the frames if necessary.
     pub(crate) fn located(&self) -> Result<&Located> {
         match self.known() {
             Some(located) => Ok(located),
@@ -151,7 +153,7 @@ impl<H: ChainedHeader> LocatedFile<H> {
         }
     }
 
-    /// The bytes of a frame.
+    /// Returns the range of bytes of a frame.
     pub(crate) fn range(&self, frame: u64) -> Result<Range<u64>> {
         let located = self.located()?;
         if let Ok(i) = located.gaps.binary_search_by_key(&frame, |gap| gap.frame) {
@@ -161,7 +163,7 @@ impl<H: ChainedHeader> LocatedFile<H> {
         located.index.range(frame as usize).ok_or_else(|| Error::FrameIndex { path: path.to_owned(), frame, n_frames })
     }
 
-    /// Locates the frames behind those that `known` covers, or waits while another process does.
+    /// Locates the frames after those that `known` covers, or waits while another process locates them.
     fn make(&self, known: Option<FrameIndex>) -> Result<&Located> {
         let covered = known.as_ref().map_or(0, |index| index.end);
         if covered == self.file.len() {
@@ -175,32 +177,32 @@ impl<H: ChainedHeader> LocatedFile<H> {
         };
         let covered = known.as_ref().map_or(0, |index| index.end);
         let located = scan::scan::<H>(&self.file, self.n_atoms(), known, || claim.iter_mut().for_each(Claim::beat))?;
-        // The claim is given back behind this, when the index is there for all.
+        // The claim is released at the end of this function, when all processes can load the index.
         Ok(self.set_located(located, covered))
     }
 
-    /// Takes note of where frames are; keeps an index that covers more than the first `covered` bytes.
+    /// Stores the positions of the frames. Saves the index if it covers more than the first `covered` bytes.
     fn set_located(&self, located: Located, covered: u64) -> &Located {
         self.located.get_or_init(|| {
             if located.index.end > covered {
-                // That the index cannot be kept costs time in the next run, and nothing in this one.
+                // If saving the index fails, the next run takes more time, but this run is not affected.
                 let _ = located.index.save(&self.file, self.keep);
             }
             located
         })
     }
 
-    /// Number of frames.
+    /// Returns the number of frames.
     pub(crate) fn n_frames(&self) -> Result<u64> {
         Ok(self.located()?.index.len() as u64)
     }
 
-    /// The time of each frame, ps.
+    /// Returns the time of each frame in ps.
     pub(crate) fn times(&self) -> Result<Vec<f64>> {
         Ok(self.located()?.index.frames().map(|frame| frame.time).collect())
     }
 
-    /// Capabilities of a source of this file.
+    /// Returns the capabilities of a source of this file.
     pub(crate) fn capabilities(&self) -> Capabilities<'_> {
         Capabilities {
             frame_offsets: Some(self),
@@ -236,7 +238,7 @@ impl<H: ChainedHeader> SharedPlaces for LocatedFile<H> {
 
     fn keep_index(&self) {
         let Some(located) = self.located.get().filter(|_| !self.past_damage) else { return };
-        // That the index cannot be kept costs time in the next run, and nothing in this one.
+        // If saving the index fails, the next run takes more time, but this run is not affected.
         let _ = located.index.save(&self.file, self.keep);
     }
 }
@@ -264,7 +266,8 @@ impl<H: ChainedHeader> EndCheck for LocatedFile<H> {
             Some(fault) => {
                 let n = located.index.len();
                 let message = match self.past_damage {
-                    // Not all that come before it are whole, and nobody has to ask for less.
+                    // Not all frames before the fault are complete, and users do not have to restrict the run to these
+                    // frames.
                     true => fault.message.clone(),
                     false => format!(
                         "{}; {n} whole frames come before it (to use them, read only these frames)",

@@ -1,21 +1,22 @@
-//! AMBER NetCDF: the trajectory format of AMBER, in files of the classic family (CDF-1, CDF-2 and CDF-5).
+//! Reader of AMBER NetCDF files, the trajectories of AMBER in files of the classic family (CDF-1, CDF-2 and CDF-5).
 //!
-//! A header (`scanner`, `header`) describes variables, and AMBER's convention (`amber`) says which of them make a
-//! trajectory: time, coordinates, cell, velocities and forces, in big-endian numbers with a scale (`number`). Variables
-//! that grow with the file lie together in records, others each in one piece (`layout`). Of a frame, only the ranges of
-//! bytes that hold selected atoms are read (`plan`).
+//! A header (`scanner`, `header`) describes variables. The convention of AMBER (`amber`) defines the variables of a
+//! trajectory: time, coordinates, cell, velocities and forces, as big-endian numbers with a scale (`number`). Variables
+//! that grow with the file are stored together in records, and each of the others in one piece (`layout`). mdreel reads
+//! only those ranges of bytes of a frame that contain selected atoms (`plan`).
 //!
-//! # How many frames there are
+//! # Number of frames
 //!
-//! The header counts records, and the library that most programs use keeps the count right: records behind it are not
-//! part of the file, but of one that is being written, or whose writer died. A file that is too short for its count is
-//! torn ([`EndCheck`]). A count of 0, or one that is left open, says nothing: then the size of the file decides,
-//! as for DCD.
+//! The header counts records, and the library that most programs use keeps the count correct. Further records belong to
+//! a frame that is being written, or that was being written when the program died, and are not part of the file. A file
+//! that is too short for its count is torn ([`EndCheck`]). If the count is 0 or left open, the size of the file
+//! determines the number of frames, as for DCD.
 //!
 //! # Sources
 //!
 //! The NetCDF Classic Format Specification (Unidata) with its extension to 64-bit data (PnetCDF), and the AMBER NetCDF
-//! Trajectory/Restart Convention 1.0 (ambermd.org). Scales and units are applied in MDAnalysis's order, for its bits.
+//! Trajectory/Restart Convention 1.0 (ambermd.org). Scales and units are applied in the same order as in MDAnalysis, so
+//! the results agree bit for bit.
 
 mod amber;
 mod header;
@@ -40,10 +41,10 @@ use header::Header;
 use layout::Layout;
 use reader::NetCdf3Reader;
 
-/// Times to read at once.
+/// Number of times to read at once.
 const TIMES: u64 = 1024;
 
-/// An AMBER NetCDF trajectory that has been opened.
+/// An open AMBER NetCDF trajectory.
 #[derive(Debug)]
 pub struct NetCdf3 {
     file: FileBytes,
@@ -53,7 +54,7 @@ pub struct NetCdf3 {
 }
 
 impl NetCdf3 {
-    /// Reads the header. A file whose only frame is torn is refused.
+    /// Opens a file and reads its header. Returns an error if the only frame is torn.
     pub fn open(file: FileBytes) -> Result<Self> {
         let header = Header::read(&file)?;
         let trajectory = Trajectory::new(&file, &header)?;
@@ -61,47 +62,47 @@ impl NetCdf3 {
         Ok(NetCdf3 { file, header, trajectory, layout })
     }
 
-    /// The file's path.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         self.file.path()
     }
 
-    /// Which of the classic formats it is.
+    /// Returns the version of the classic format.
     pub fn version(&self) -> Version {
         self.header.version
     }
 
-    /// The text of an attribute of the file: `title`, `program`, `ConventionVersion` and the like.
+    /// Returns the text of an attribute of the file, such as `title`, `program` or `ConventionVersion`.
     pub fn attribute(&self, name: &str) -> Option<&str> {
         self.header.text(name)
     }
 
-    /// Bytes of the file.
+    /// Returns the number of bytes of the file.
     pub fn file_bytes(&self) -> u64 {
         self.file.len()
     }
 
-    /// Frames that the header counts; `None` where its writer left the number open.
+    /// Returns the number of frames that the header counts, or `None` if the writer left it open.
     pub fn n_frames_counted(&self) -> Option<u64> {
         self.layout.n_counted
     }
 
-    /// Bytes behind the last frame, of frames that the header does not count (yet).
+    /// Returns the number of bytes after the last frame. They belong to frames that the header does not count (yet).
     pub fn uncounted_bytes(&self) -> u64 {
         self.layout.uncounted_bytes
     }
 
-    /// Whether frames have times.
+    /// Returns whether frames have times.
     pub fn has_times(&self) -> bool {
         self.trajectory.field_of(Content::Time).is_some()
     }
 
-    /// Whether frames have unit cells.
+    /// Returns whether frames have unit cells.
     pub fn has_unit_cell(&self) -> bool {
         self.trajectory.field_of(Content::Lengths).is_some()
     }
 
-    /// Quantities of its frames.
+    /// Returns the quantities of the frames.
     fn present(&self) -> Quantities {
         self.trajectory.fields.iter().fold(Quantities::NONE, |present, field| match field.content {
             Content::Atoms(quantity) => present.with(quantity, true),

@@ -1,8 +1,8 @@
-//! TRR: GROMACS's trajectories in full precision, with velocities and forces.
+//! Reader of TRR files, the trajectories of GROMACS in full precision, with velocities and forces.
 //!
-//! Frames stand one after the other, each with a header of its own (`header`) that says which sections the frame has:
-//! box, positions, velocities, forces, in single or double precision. Of the sections that are selected only the ranges
-//! of bytes that hold selected atoms are read (`plan`), and their numbers (`number`) gathered.
+//! Frames are consecutive. The header of each frame (`header`) specifies the sections of the frame: box, positions,
+//! velocities and forces, in single or double precision. The reader loads only those ranges of bytes of the selected
+//! sections that contain selected atoms (`plan`), and gathers their numbers (`number`).
 
 pub(crate) mod header;
 mod number;
@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::frame::Quantities;
 use header::Header;
 
-/// A TRR file that has been opened.
+/// An open TRR file.
 #[derive(Debug)]
 pub struct Trr {
     frames: LocatedFile<Header>,
@@ -33,34 +33,34 @@ pub struct Facts {
     pub is_double: bool,
     /// Quantities of each atom in the first frame.
     pub present: Quantities,
-    /// Time of the first frame, ps.
+    /// Time of the first frame in ps.
     pub first_time: f64,
 }
 
 impl Trr {
-    /// Opens a file. Only its first header is read; frames are located when they have to be, and not at all when
-    /// `keep` has an index of the file.
+    /// Opens a file. This reads only the first header. The file locates its frames when they are needed, or takes their
+    /// positions from an index of the file in `keep`.
     pub fn open(file: FileBytes, keep: Keep) -> Result<Self> {
         Ok(Trr { frames: LocatedFile::open(file, keep)? })
     }
 
-    /// The file.
+    /// Returns the bytes of the file.
     pub(super) fn bytes(&self) -> &FileBytes {
         &self.frames.file
     }
 
-    /// The same file, with the frames behind damage; see [`LocatedFile::past_damage`].
+    /// Returns the same file with the frames after damage; see [`LocatedFile::past_damage`].
     #[must_use]
     pub(crate) fn past_damage(&self) -> Self {
         Trr { frames: self.frames.past_damage() }
     }
 
-    /// The file's path.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         self.frames.file.path()
     }
 
-    /// Contents of the first header.
+    /// Returns the contents of the first header.
     pub fn facts(&self) -> Facts {
         let first = &self.frames.first;
         Facts { is_double: first.shape.real == 8, present: first.shape.present(), first_time: first.time() }
@@ -85,7 +85,7 @@ impl Source for Trr {
     }
 
     fn capabilities(&self) -> Capabilities<'_> {
-        // All, because any frame may have quantities that the first lacks.
+        // Any frame may have quantities that the first frame lacks.
         Capabilities { quantities: Quantities::ALL, ..self.frames.capabilities() }
     }
 

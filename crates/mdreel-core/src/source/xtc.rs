@@ -1,4 +1,4 @@
-//! XTC: GROMACS's compressed trajectories.
+//! Reader of XTC files, the compressed trajectories of GROMACS.
 
 pub mod alone;
 mod as_source;
@@ -26,31 +26,31 @@ use crate::simd::Level;
 use full_checks::FullChecks;
 use header::{Compression, Header, Storage};
 
-/// An XTC file that has been opened.
+/// An open XTC file.
 #[derive(Debug)]
 pub struct Xtc {
     frames: LocatedFile<Header>,
     level: Level,
     /// Whether readers of all atoms check frames in full.
     checks_in_full: bool,
-    /// Whether its first frames are packed as we pack them; found when it is first asked for.
+    /// Whether the writer packed the first frames as mdreel does. The first reader that needs this value determines it.
     is_canonical: OnceLock<bool>,
 }
 
 /// Facts about an XTC file for `info`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Facts {
-    /// The magic number: 1995, or 2023 for frames of any size.
+    /// Magic number: 1995, or 2023 for frames of any size.
     pub magic: u32,
-    /// Integers per nm of the first frame; `None` where coordinates are plain floats.
+    /// Integers per nm of the first frame; `None` if the coordinates are plain floats.
     pub precision: Option<f32>,
-    /// Time of the first frame, ps.
+    /// Time of the first frame in ps.
     pub first_time: f64,
 }
 
 impl Xtc {
-    /// Opens a file. Only its first header is read; frames are located when they have to be, and not at all when
-    /// `keep` has an index of the file.
+    /// Opens a file. This reads only the first header. The file locates its frames when they are needed, or takes their
+    /// positions from an index of the file in `keep`.
     pub fn open(file: FileBytes, keep: Keep) -> Result<Self> {
         Ok(Xtc::new(LocatedFile::open(file, keep)?, Level::detect(), false))
     }
@@ -59,7 +59,7 @@ impl Xtc {
         Xtc { frames, level, checks_in_full, is_canonical: OnceLock::new() }
     }
 
-    /// The checks of a reader of `n_atoms` atoms.
+    /// Returns the checks for a reader of `n_atoms` atoms.
     fn full_checks(&self, n_atoms: usize) -> Result<Option<FullChecks>> {
         if !self.checks_in_full || n_atoms < self.n_atoms() {
             return Ok(None);
@@ -74,30 +74,30 @@ impl Xtc {
         Ok(Some(FullChecks::new(is_canonical)))
     }
 
-    /// The file.
+    /// Returns the bytes of the file.
     pub(super) fn bytes(&self) -> &FileBytes {
         &self.frames.file
     }
 
-    /// The same file, with the frames behind damage; see `LocatedFile::past_damage`. Readers of all atoms also check
-    /// each frame in full.
+    /// Returns the same file with the frames after damage; see `LocatedFile::past_damage`. Readers of all atoms also
+    /// check each frame in full.
     #[must_use]
     pub fn past_damage(&self) -> Self {
         Xtc::new(self.frames.past_damage(), self.level, true)
     }
 
-    /// The file's path.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         self.frames.file.path()
     }
 
-    /// Decodes with the instructions of `level`: for tests and benchmarks.
+    /// Selects the instructions of `level` for decoding, for tests and benchmarks.
     #[must_use]
     pub fn at_level(self, level: Level) -> Self {
         Xtc { level, ..self }
     }
 
-    /// Contents of the first header.
+    /// Returns the contents of the first header.
     pub fn facts(&self) -> Facts {
         let precision = match self.frames.first.storage {
             Storage::Plain => None,

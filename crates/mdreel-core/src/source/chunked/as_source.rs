@@ -1,4 +1,4 @@
-//! Chunked trajectories as sources.
+//! Implementation of [`Source`] for chunked trajectories.
 
 use super::Chunked;
 use super::reader::ChunkedReader;

@@ -8,26 +8,26 @@ use crate::source::bytes::FileBytes;
 use crate::span::Recorder;
 use crate::unit_cell::UnitCell;
 
-/// Where the unit cells of a trajectory are.
+/// Storage of the unit cells of a trajectory.
 #[derive(Debug)]
 pub enum Cells<D = Dataset> {
-    /// Nowhere.
+    /// No unit cells.
     None,
-    /// The same for all frames.
+    /// The same unit cell for all frames.
     Fixed(UnitCell),
-    /// Lengths, and angles where they are not right.
+    /// Lengths, and angles if these are not right angles.
     Dimensions {
-        /// One row a frame, Å after conversion.
+        /// One row per frame, in Å after conversion.
         lengths: D,
-        /// One row a frame, degrees after conversion.
+        /// One row per frame, in degrees after conversion.
         angles: Option<D>,
     },
-    /// Three vectors: three rows a frame, Å after conversion.
+    /// Three vectors: three rows per frame, in Å after conversion.
     Vectors(D),
 }
 
 impl<D> Cells<D> {
-    /// The same cells with other datasets.
+    /// Converts the datasets of the cells.
     pub(crate) fn map<E>(self, mut change: impl FnMut(D) -> Result<E>) -> Result<Cells<E>> {
         Ok(match self {
             Cells::None => Cells::None,
@@ -39,7 +39,7 @@ impl<D> Cells<D> {
         })
     }
 
-    /// The datasets.
+    /// Returns the datasets of the cells.
     pub(crate) fn datasets(&self) -> impl Iterator<Item = &D> {
         let datasets = match self {
             Cells::None | Cells::Fixed(_) => [None, None],
@@ -50,7 +50,7 @@ impl<D> Cells<D> {
     }
 }
 
-/// A cell without lengths is none.
+/// Returns the cell, or `None` if it has no lengths.
 fn known(cell: UnitCell) -> Option<UnitCell> {
     let is_known = match cell {
         UnitCell::Dimensions(dimensions) => dimensions[..3].iter().any(|&length| length != 0.0),
@@ -61,7 +61,7 @@ fn known(cell: UnitCell) -> Option<UnitCell> {
     is_known.then_some(cell)
 }
 
-/// One worker's way through the cells.
+/// Reader of the cells for one worker.
 pub(super) enum CellReader<'a> {
     Fixed(Option<UnitCell>),
     Dimensions(Box<Filler<'a>>, Option<Box<Filler<'a>>>),
@@ -81,7 +81,7 @@ impl<'a> CellReader<'a> {
         }
     }
 
-    /// The cells of `frames`.
+    /// Reads the cells of `frames`.
     pub(crate) fn read(&mut self, frames: &[u64], recorder: &mut Recorder) -> Result<Vec<Option<UnitCell>>> {
         Ok(match self {
             CellReader::Fixed(cell) => vec![*cell; frames.len()],
@@ -102,7 +102,7 @@ impl<'a> CellReader<'a> {
     }
 }
 
-/// Columns of `n_rows` for each frame.
+/// Columns of `n_rows` rows for each frame.
 struct ColumnsRead {
     n_rows: usize,
     values: Vec<f32>,

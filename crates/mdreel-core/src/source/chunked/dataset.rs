@@ -1,57 +1,57 @@
-//! Datasets with three numbers per row and several rows per frame, cut into chunks anywhere in a file.
+//! Datasets with three numbers per row and several rows per frame, divided into chunks anywhere in a file.
 
 use super::filters::{Filter, is_plain, most_bytes};
 use super::number::{Conversion, Number};
 use crate::error::{Error, Result};
 use crate::source::bytes::FileBytes;
 
-/// A chunk that is stored. One that is not holds the fill value.
+/// A stored chunk. A chunk that is not stored contains the fill value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoredChunk {
-    /// Which cell of the grid of chunks, counted frames slowest, columns fastest.
+    /// Index of the cell in the grid of chunks. Frames vary slowest and columns fastest.
     pub cell: u64,
-    /// First byte.
+    /// Position of the first byte in the file.
     pub offset: u64,
-    /// Bytes in the file.
+    /// Number of bytes in the file.
     pub size: u64,
-    /// A bit for each filter that was left out, beginning with the lowest.
+    /// Bit mask of the filters that were skipped. The lowest bit is that of the first filter.
     pub filter_mask: u32,
 }
 
-/// What is said of a dataset.
+/// Description of a dataset.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Description {
-    /// Its name in the file.
+    /// Name of the dataset in the file.
     pub name: String,
-    /// How a number is stored.
+    /// Format of the numbers.
     pub number: Number,
-    /// Frames, rows of each frame, columns of each row: there must be three.
+    /// Number of frames, rows of each frame and columns of each row. There must be three columns.
     pub shape: [u64; 3],
-    /// The same of a chunk. Contiguous data are one chunk.
+    /// Shape of a chunk. Contiguous data form one chunk.
     pub chunk: [u64; 3],
-    /// What chunks went through before they were stored, in that order.
+    /// Filters that were applied to chunks before they were stored, in this order.
     pub filters: Vec<Filter>,
-    /// The chunks there are, in any order.
+    /// The stored chunks, in any order.
     pub chunks: Vec<StoredChunk>,
-    /// The number that stands in chunks that are not stored.
+    /// Value of the numbers in chunks that are not stored.
     pub fill_value: f64,
-    /// What numbers are multiplied with.
+    /// Factors of the numbers.
     pub conversion: Conversion,
-    /// Which frame of the dataset holds each frame of the trajectory, if not the same.
+    /// Frame of the dataset for each frame of the trajectory; `None` if the frame numbers agree.
     pub frames: Option<Vec<Option<u64>>>,
 }
 
-/// A dataset whose description was held against its file.
+/// A dataset whose description was compared with its file.
 #[derive(Debug)]
 pub struct Dataset {
     description: Description,
     chunk_bytes: u64,
-    /// Chunks along frames, rows, columns.
+    /// Number of chunks along frames, rows and columns.
     grid: [u64; 3],
 }
 
 impl Dataset {
-    /// Checks that what is described fits together and lies within the file.
+    /// Checks that the parts of the description are consistent and that the chunks lie within the file.
     pub(crate) fn new(mut description: Description, file: &FileBytes) -> Result<Self> {
         if description.shape.contains(&0) {
             description.chunk = description.chunk.map(|length| length.max(1));
@@ -112,34 +112,35 @@ impl Dataset {
         Ok(())
     }
 
-    /// What is known of it.
+    /// Returns the description of the dataset.
     pub(crate) fn description(&self) -> &Description {
         &self.description
     }
 
-    /// Bytes of a chunk before it went through filters.
+    /// Returns the number of bytes of a chunk before filters.
     pub(crate) fn chunk_bytes(&self) -> u64 {
         self.chunk_bytes
     }
 
-    /// Chunks along frames, rows, columns.
+    /// Returns the number of chunks along frames, rows and columns.
     pub(super) fn grid(&self) -> [u64; 3] {
         self.grid
     }
 
-    /// Bytes that its chunks take in the file.
+    /// Returns the number of bytes of the stored chunks.
     pub(crate) fn n_bytes(&self) -> u64 {
         self.description.chunks.iter().map(|chunk| chunk.size).sum()
     }
 
-    /// Frames that are better read together: those of a chunk that must be decoded as a whole, or that holds a part of
-    /// their atoms, so each frame alone would be gathered from many places. 1 where frames lie in one piece.
+    /// Returns the number of frames that should be read together, which is 1 if each frame is stored in one piece.
+    /// Otherwise, these are the frames of a chunk that must be decoded as a whole, or that contains only a part of
+    /// their atoms. In the latter case, reading each frame separately would collect it from many places.
     pub(crate) fn frames_together(&self) -> u64 {
         let Description { filters, chunk, shape, .. } = &self.description;
         if filters.is_empty() && chunk[1] >= shape[1] { 1 } else { chunk[0].min(shape[0]).max(1) }
     }
 
-    /// The frame of the dataset that holds a frame of the trajectory.
+    /// Returns the frame of the dataset that contains a frame of the trajectory.
     pub(super) fn frame(&self, frame: u64) -> Option<u64> {
         match &self.description.frames {
             Some(frames) => frames.get(frame as usize).copied().flatten(),
@@ -147,15 +148,15 @@ impl Dataset {
         }
     }
 
-    /// The chunk in a cell of the grid, if it is stored.
+    /// Returns the chunk in a cell of the grid, if it is stored.
     pub(super) fn chunk(&self, cell: u64) -> Option<&StoredChunk> {
         let chunks = &self.description.chunks;
-        // Most datasets have all chunks: the cell is the place.
+        // Most datasets have all chunks stored, so that the index of the cell is that of the chunk.
         let place = chunks.get(cell as usize).filter(|chunk| chunk.cell == cell);
         place.or_else(|| chunks.binary_search_by_key(&cell, |chunk| chunk.cell).ok().map(|i| &chunks[i]))
     }
 
-    /// Whether a chunk's bytes are stored as they are.
+    /// Returns whether the bytes of a chunk are stored without filters.
     pub(super) fn is_plain(&self, chunk: &StoredChunk) -> bool {
         is_plain(&self.description.filters, chunk.filter_mask)
     }

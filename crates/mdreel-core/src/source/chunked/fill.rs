@@ -1,4 +1,5 @@
-//! Filling of columns: finds the bytes of a dataset that contain the selected rows of some frames, and copies them.
+//! Filling of columns: the code finds the bytes of a dataset that contain the selected rows of some frames, and copies
+//! them.
 
 use std::ops::Range;
 
@@ -10,39 +11,41 @@ use crate::frame::ColumnsMut;
 use crate::source::bytes::{ByteReader, FileBytes};
 use crate::span::{Recorder, SpanKind};
 
-/// Rows whose bytes are closer than a page are loaded as one: storage gives no less than pages.
+/// Rows whose bytes are closer than a page are loaded together, because storage transfers complete pages.
 const MERGE: u64 = 4 << 10;
 
-/// Bytes to load at a time, but for larger chunks.
+/// Number of bytes to load at a time, except for larger chunks.
 const LOAD_BYTES: u64 = 1 << 20;
 
-/// The selected rows within the chunks of one place in the grid, whichever the frame.
+/// Selected rows within the chunks at one place in the grid, for any frame.
 struct Part {
-    /// The chunk within those of a frame.
+    /// Index of the chunk among those of a frame.
     cell: u64,
-    /// The row and the column with which such chunks begin.
+    /// First row of such chunks.
     first_row: u64,
+    /// First column of such chunks.
     first_column: u64,
     n_columns: u64,
-    /// Which of the selected rows.
+    /// Range of these rows among the selected rows.
     wanted: Range<usize>,
-    /// The same, cut where the next row is far away.
+    /// The same range, cut where the next row is far away or a load would grow too large.
     stretches: Vec<Range<usize>>,
 }
 
-/// Bytes to be loaded, and what is in them.
+/// Bytes to load, and their contents.
 struct Piece {
     bytes: Range<u64>,
     chunk: StoredChunk,
     part: usize,
-    /// Which of the selected rows.
+    /// Range of these rows among the selected rows.
     wanted: Range<usize>,
-    /// Which frame of the dataset, and which of those to be filled.
+    /// Number of the frame in the dataset.
     frame: u64,
+    /// Index of the frame among those to fill.
     slot: usize,
 }
 
-/// One worker's way through a dataset.
+/// Reader of the selected rows of a dataset for one worker.
 pub(super) struct Filler<'a> {
     file: &'a FileBytes,
     dataset: &'a Dataset,
@@ -54,14 +57,14 @@ pub(super) struct Filler<'a> {
     ranges: Vec<Range<u64>>,
 }
 
-/// Where the frames to be filled are.
+/// Destination of the frames to fill.
 pub(super) trait Target {
-    /// The columns of the `slot`-th of them.
+    /// Returns the columns of the `slot`-th frame.
     fn columns(&mut self, slot: usize) -> ColumnsMut<'_>;
 }
 
 impl<'a> Filler<'a> {
-    /// A way to these rows, ascending.
+    /// Creates a filler for these rows, which must be ascending.
     pub(crate) fn new(file: &'a FileBytes, dataset: &'a Dataset, rows: &[u32]) -> Self {
         let [_, n_rows, n_columns] = dataset.description().chunk;
         let row_bytes = n_columns * dataset.description().number.bytes();
@@ -87,7 +90,7 @@ impl<'a> Filler<'a> {
         Filler { file, dataset, rows, parts, bytes, decoder: Decoder::new(), pieces: Vec::new(), ranges: Vec::new() }
     }
 
-    /// Fills the columns of `frames` in `target`. What has no such frame stays as it is.
+    /// Fills the columns of `frames` in `target`. Columns of frames that the dataset does not contain stay unchanged.
     pub(crate) fn fill(&mut self, frames: &[u64], target: &mut dyn Target, recorder: &mut Recorder) -> Result<()> {
         self.plan(frames, target);
         let mut start = 0;
@@ -99,7 +102,8 @@ impl<'a> Filler<'a> {
             let n_bytes = self.bytes.load(&self.ranges)?;
             let start_ns = recorder.record(SpanKind::Read, start_ns, 0, n_bytes);
             let gathered = self.gather(start..end, target);
-            // Bytes of a file that was cut meanwhile look corrupt: the cut is the better message.
+            // If the file is truncated during the load, its bytes look corrupt. The truncation is the better error
+            // message.
             self.bytes.confirm()?;
             gathered?;
             recorder.record(SpanKind::Decompress, start_ns, 0, n_bytes);
@@ -108,8 +112,8 @@ impl<'a> Filler<'a> {
         Ok(())
     }
 
-    /// Finds the pieces that hold the selected rows, in the order of the file. Chunks that are not stored are filled
-    /// here.
+    /// Finds the pieces that contain the selected rows, in the order of the file. For chunks that are not stored, this
+    /// function fills the columns.
     fn plan(&mut self, frames: &[u64], target: &mut dyn Target) {
         self.pieces.clear();
         let description = self.dataset.description();
@@ -143,24 +147,24 @@ impl<'a> Filler<'a> {
         }
     }
 
-    /// How many pieces from `start` on are loaded together.
+    /// Returns the number of pieces from `start` on that are loaded together.
     fn load_together(&self, start: usize) -> usize {
         let first = self.pieces[start].bytes.start;
         let fits = |piece: &&Piece| piece.bytes.end - first <= LOAD_BYTES;
-        // Pieces of one chunk stay together, however large, so it is decoded once.
+        // The pieces of a chunk stay together, regardless of its size, so that it is decoded once.
         let near = self.pieces[start..].iter().take_while(fits).count();
         let last = self.pieces[start..].get(near.max(1) - 1).map(|piece| piece.bytes.clone());
         near.max(1)
             + self.pieces[start + near.max(1)..].iter().take_while(|piece| Some(&piece.bytes) == last.as_ref()).count()
     }
 
-    /// Copies what was loaded to where it belongs.
+    /// Copies the loaded bytes to their places in `target`.
     fn gather(&mut self, loaded: Range<usize>, target: &mut dyn Target) -> Result<()> {
         let description = self.dataset.description();
         let [chunk_frames, chunk_rows, chunk_columns] = description.chunk;
         let row_bytes = chunk_columns * description.number.bytes();
         let pieces = &self.pieces[loaded];
-        // Chunks of a damaged file may share bytes, and yet not be stored in the same way.
+        // In a damaged file, chunks may share bytes although they are stored in different ways.
         let is_same = |a: &Piece, b: &Piece| a.bytes == b.bytes && a.chunk == b.chunk;
         for (first, same) in pieces.chunk_by(is_same).scan(0, |first, same| {
             let at = *first;
@@ -182,7 +186,8 @@ impl<'a> Filler<'a> {
             for piece in same {
                 let part = &self.parts[piece.part];
                 let indices = &self.rows[piece.wanted.clone()];
-                // A plain piece begins with its first row; a decoded chunk with the first row of its first frame.
+                // A plain piece begins with its first row. A decoded chunk begins with the first row of its first
+                // frame.
                 let within = if is_plain {
                     0
                 } else {
@@ -204,7 +209,7 @@ impl<'a> Filler<'a> {
     }
 }
 
-/// Cuts selected rows where the next is far away, or where a load would grow too large.
+/// Cuts selected rows where the next row is far away, or where a load would grow too large.
 fn cut(rows: &[u32], wanted: Range<usize>, row_bytes: u64) -> Vec<Range<usize>> {
     let mut stretches = Vec::new();
     let mut start = wanted.start;

@@ -1,30 +1,30 @@
-//! Filters that were applied to the bytes of a chunk, reversed in the opposite order.
+//! Filters of the bytes of a chunk. The decoder reverses them in the opposite order.
 //!
-//! Source: HDF5 File Format Specification, "Filter Pipeline message"; LibLZF's description of its stream.
+//! Source: HDF5 File Format Specification, "Filter Pipeline message"; description of the stream of LibLZF.
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-/// Bytes of a checksum.
+/// Number of bytes of a checksum.
 const CHECKSUM_BYTES: usize = 4;
 
 /// A filter of HDF5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Filter {
-    /// Deflate in zlib's envelope, "gzip" to h5py.
+    /// Deflate in the zlib format, which h5py calls "gzip".
     Deflate,
-    /// The first bytes of all elements, then the second bytes, and so on.
+    /// A permutation that stores the first bytes of all elements, then the second bytes, and so on.
     Shuffle {
-        /// Bytes of an element.
+        /// Number of bytes of an element.
         element_bytes: usize,
     },
-    /// A checksum behind the bytes.
+    /// A checksum after the bytes.
     Fletcher32,
-    /// LibLZF, which h5py brings along.
+    /// LibLZF, which h5py includes.
     Lzf,
 }
 
 impl Filter {
-    /// The filter that HDF5 knows by this number, with its first parameter.
+    /// Returns the filter with this number in HDF5. `parameter` is its first parameter.
     pub fn from_hdf5(id: u32, parameter: usize) -> Option<Self> {
         match id {
             1 => Some(Filter::Deflate),
@@ -35,35 +35,36 @@ impl Filter {
         }
     }
 
-    /// How many bytes a stored byte can stand for at most, so no more memory is taken than the file can fill.
+    /// Returns the maximum number of bytes that one stored byte can represent. The limit bounds the memory that a file
+    /// of a given size can make the decoder allocate.
     fn most_expansion(self) -> u64 {
         match self {
-            // A length of 258 in two bits (RFC 1951).
+            // Deflate stores a length of 258 in two bits (RFC 1951).
             Filter::Deflate => 1032,
-            // A length of 264 in three bytes.
+            // LZF stores a length of 264 in three bytes.
             Filter::Lzf => 88,
             Filter::Shuffle { .. } | Filter::Fletcher32 => 1,
         }
     }
 }
 
-/// Whether the `i`-th filter was left out for a chunk, as its mask says.
+/// Returns whether the mask of a chunk marks the `i`-th filter as skipped.
 fn is_skipped(mask: u32, i: usize) -> bool {
     mask.checked_shr(i as u32).is_some_and(|rest| rest & 1 == 1)
 }
 
-/// Whether a chunk's bytes are stored as they are.
+/// Returns whether the bytes of a chunk are stored without filters.
 pub(super) fn is_plain(filters: &[Filter], mask: u32) -> bool {
     (0..filters.len()).all(|i| is_skipped(mask, i))
 }
 
-/// The most bytes that `stored` bytes can become.
+/// Returns the maximum number of bytes to which `stored` bytes can expand.
 pub(super) fn most_bytes(filters: &[Filter], mask: u32, stored: u64) -> u64 {
     let used = filters.iter().enumerate().filter(|&(i, _)| !is_skipped(mask, i));
     used.fold(stored, |bytes, (_, filter)| bytes.saturating_mul(filter.most_expansion()))
 }
 
-/// Undoes filters, in memory that it uses again.
+/// Decoder that reverses filters and reuses its memory.
 pub(super) struct Decoder {
     inflater: Decompress,
     front: Vec<u8>,
@@ -75,7 +76,7 @@ impl Decoder {
         Decoder { inflater: Decompress::new(true), front: Vec::new(), back: Vec::new() }
     }
 
-    /// The `expected` bytes that became the `stored` ones.
+    /// Reverses the filters of the `stored` bytes, which must yield `expected` bytes.
     pub(crate) fn decode<'a>(
         &'a mut self,
         filters: &[Filter],
@@ -137,7 +138,7 @@ fn unshuffle(input: &[u8], element_bytes: usize, output: &mut Vec<u8>) {
             }
         }
     }
-    // Bytes that make no whole element stay behind the others.
+    // Bytes that do not form a complete element stay after the others.
     let whole = n * element_bytes;
     output[whole..].copy_from_slice(&input[whole..]);
 }
@@ -149,13 +150,13 @@ fn interleave<const N: usize>(input: &[u8], n: usize, output: &mut [u8]) {
     }
 }
 
-/// Where the bytes in front of the checksum end, if it is theirs.
+/// Checks the checksum, and returns the position at which the bytes before it end.
 fn check_fletcher32(input: &[u8]) -> Result<usize, String> {
     let Some((bytes, stored)) = input.split_last_chunk::<CHECKSUM_BYTES>() else {
         return Err(format!("a checksum of 4 bytes was expected, but the chunk has {} bytes", input.len()));
     };
     let (found, stored) = (fletcher32(bytes), u32::from_le_bytes(*stored));
-    // HDF5 before 1.6.3 stored the bytes of each half turned around on little-endian machines.
+    // On little-endian machines, HDF5 before 1.6.3 stored each half with swapped bytes.
     let turned = ((found & 0x00ff_00ff) << 8) | ((found >> 8) & 0x00ff_00ff);
     if stored != found && stored != turned {
         return Err(format!("the checksum is {stored:#010x}, but that of the bytes is {found:#010x}"));
@@ -163,10 +164,10 @@ fn check_fletcher32(input: &[u8]) -> Result<usize, String> {
     Ok(bytes.len())
 }
 
-/// Fletcher's checksum over big-endian words of 16 bits. The sums are folded, not divided: what is a multiple of 65535
-/// stays 65535.
+/// Returns Fletcher's checksum over big-endian words of 16 bits. The sums are folded and not divided, so a positive
+/// multiple of 65535 becomes 65535 and not 0.
 fn fletcher32(bytes: &[u8]) -> u32 {
-    /// Words whose sums cannot overflow 32 bits.
+    /// Number of words whose sums cannot overflow 32 bits.
     const WORDS: usize = 360;
     let fold = |sum: u32| (sum & 0xffff) + (sum >> 16);
     let (mut first, mut second) = (0u32, 0u32);
@@ -202,7 +203,7 @@ fn expand_lzf(input: &[u8], output: &mut Vec<u8>, most: usize) -> Result<(), Str
             let length = 2 + if control >> 5 == 7 { 7 + next()? } else { control >> 5 };
             let distance = 1 + ((control & 31) << 8) + next()?;
             let from = output.len().checked_sub(distance).ok_or_else(|| corrupt(start))?;
-            // The copy may overlap itself: a run of one byte is stored so.
+            // The copy may overlap itself. The stream stores a run of the same byte in this way.
             (from..from + length).for_each(|i| output.push(output[i]));
         }
         if output.len() > most {
@@ -274,9 +275,9 @@ mod tests {
 
     #[test]
     fn checksum_is_that_of_hdf5() {
-        // Computed with HDF5 2.0: a dataset of six bytes with the filter, its chunk read raw.
+        // HDF5 2.0 computed this value: a dataset of six bytes with the filter, whose chunk was read without decoding.
         assert_eq!(fletcher32(&[1, 2, 3, 4, 5, 6]), 0x0e14_090c);
-        // The largest sums that there are.
+        // These are the largest possible sums.
         assert_eq!(fletcher32(&[0xff; 5000]), 0xffff_ffff);
     }
 
@@ -290,7 +291,7 @@ mod tests {
 
     #[test]
     fn lzf_copies_what_it_has_written() {
-        // Two literals, then nine bytes from two bytes back: (7 << 5, 0, 1).
+        // The stream contains two literals, then nine bytes from two bytes back: (7 << 5, 0, 1).
         let stored = [1, b'a', b'b', 7 << 5, 0, 1];
         let decoded = Decoder::new().decode(&[Filter::Lzf], 0, &stored, 11).map(<[u8]>::to_vec);
         assert_eq!(decoded.unwrap(), b"abababababa");

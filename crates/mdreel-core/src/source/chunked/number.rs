@@ -1,8 +1,8 @@
-//! Numbers as stored, and their conversion.
+//! Numbers as stored in a file, and their conversion.
 
 use crate::frame::ColumnsMut;
 
-/// The type of a stored number.
+/// Type of a stored number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Single precision.
@@ -15,17 +15,17 @@ pub enum Kind {
     I64,
 }
 
-/// How a number is stored.
+/// Format of a stored number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Number {
-    /// Its type.
+    /// Type of the number.
     pub kind: Kind,
-    /// Whether its most significant byte comes first.
+    /// Whether the most significant byte comes first.
     pub is_big_endian: bool,
 }
 
 impl Number {
-    /// The number type that NumPy calls by this name, such as `<f4`.
+    /// Returns the number format with this NumPy name, such as `<f4`.
     pub fn from_name(name: &str) -> Option<Self> {
         let (order, kind) = name.split_at_checked(1)?;
         let kind = match kind {
@@ -42,7 +42,7 @@ impl Number {
         }
     }
 
-    /// Bytes of a number.
+    /// Returns the number of bytes of a number.
     pub(crate) fn bytes(self) -> u64 {
         match self.kind {
             Kind::F32 | Kind::I32 => 4,
@@ -51,14 +51,14 @@ impl Number {
     }
 }
 
-/// What a stored number is multiplied with. MDAnalysis rounds to single precision between the two factors.
+/// Factors of a stored number. MDAnalysis rounds to single precision between the two multiplications.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Conversion {
-    /// The factor that stands in the file.
+    /// Factor that is stored in the file.
     pub scale: f64,
-    /// Whether that is applied in double precision to numbers of single precision, too.
+    /// Whether numbers in single precision are also multiplied by the scale in double precision.
     pub in_double: bool,
-    /// The factor from the file's unit to ours.
+    /// Factor from the unit of the file to that of mdreel.
     pub unit: f32,
 }
 
@@ -68,28 +68,28 @@ impl Conversion {
         scaled * self.unit
     }
 
-    /// What a number in double precision becomes.
+    /// Converts a number in double precision.
     pub(crate) fn of_double(self, value: f64) -> f32 {
         (value * self.scale) as f32 * self.unit
     }
 }
 
-/// Rows of up to three numbers in bytes, and the columns that they belong to.
+/// Rows of up to three numbers in bytes, and the columns to which they belong.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rows<'a> {
-    /// Of the first selected row and all behind it.
+    /// Bytes of the first selected row and all rows after it.
     pub bytes: &'a [u8],
-    /// The selected rows, ascending; the bytes begin with the first.
+    /// Indices of the selected rows, ascending. The bytes begin with the first of these rows.
     pub indices: &'a [u32],
-    /// The first column in the bytes.
+    /// First column in the bytes.
     pub first_column: usize,
-    /// How many columns there are in the bytes.
+    /// Number of columns in the bytes.
     pub n_columns: usize,
-    /// How many numbers there are from one row to the next.
+    /// Number of values from one row to the next.
     pub stride: usize,
 }
 
-/// Copies rows to the columns' numbers from `target` on.
+/// Copies rows to the numbers of the columns from `target` on.
 pub(super) fn gather(
     number: Number,
     conversion: Conversion,
@@ -100,7 +100,7 @@ pub(super) fn gather(
     let is_big = number.is_big_endian;
     let turn4 = |word: [u8; 4]| if is_big { u32::from_be_bytes(word) } else { u32::from_le_bytes(word) };
     let turn8 = |word: [u8; 8]| if is_big { u64::from_be_bytes(word) } else { u64::from_le_bytes(word) };
-    // One factor, applied in single precision, is by far the most common.
+    // Most files have a scale of 1, so that only the factor of the unit remains. It is applied in single precision.
     let is_plain = conversion.scale == 1.0;
     match number.kind {
         Kind::F32 if is_plain && !is_big => {

@@ -9,29 +9,29 @@ use crate::frame::{ColumnsMut, FrameBatch, FrameHeader, Quantities, Quantity};
 use crate::source::{AtomSelection, Reader};
 use crate::span::Recorder;
 
-/// Bytes of coordinates that are decoded ahead of the batch at most, where a chunk spans many frames.
+/// Maximum number of bytes of coordinates that are decoded ahead of the batch, if a chunk spans many frames.
 const STAGED_BYTES: u64 = 128 << 20;
 
-/// Reads the selected atoms of a chunked trajectory.
+/// Reader of the selected atoms of a chunked trajectory.
 pub(super) struct ChunkedReader<'a> {
     source: &'a Chunked,
     n_atoms: usize,
     quantities: Vec<(Quantity, Filler<'a>)>,
     cells: CellReader<'a>,
     extent: FrameSet,
-    /// Frames of the extent that were handed over.
+    /// Number of frames of the extent that the reader has returned.
     n_read: u64,
     frames: Vec<u64>,
-    /// Frames that share chunks with those handed over, from `n_staged` on still to be handed over.
+    /// Decoded frames that share chunks. The reader has not returned those from `n_staged` on yet.
     staged: FrameBatch,
     n_staged: usize,
 }
 
-/// The columns of a quantity in a batch.
+/// Columns of a quantity in a batch.
 struct BatchTarget<'b> {
     batch: &'b mut FrameBatch,
     quantity: Quantity,
-    /// The frame of the batch that is the first to be filled.
+    /// Index of the first frame to fill in the batch.
     first: usize,
 }
 
@@ -43,7 +43,7 @@ impl Target for BatchTarget<'_> {
 }
 
 impl<'a> ChunkedReader<'a> {
-    /// A reader of `atoms`.
+    /// Creates a reader of `atoms`.
     pub(crate) fn new(source: &'a Chunked, atoms: &AtomSelection, wanted: Quantities) -> Result<Self> {
         atoms.check(source.n_atoms)?;
         let wanted = wanted.with(Quantity::Positions, true);
@@ -63,8 +63,8 @@ impl<'a> ChunkedReader<'a> {
         })
     }
 
-    /// Chooses the next frames of the extent: at most `room` of them, or all that share chunks with the next one.
-    /// Returns whether they do.
+    /// Chooses the next frames of the extent: at most `room` of them, or all frames that share chunks with the next
+    /// one. Returns whether the frames share chunks.
     fn choose_frames(&mut self, room: u64, n_quantities: usize) -> bool {
         self.frames.clear();
         let left = self.n_read..self.extent.len();
@@ -112,7 +112,7 @@ impl<'a> ChunkedReader<'a> {
     }
 }
 
-/// Copies the `i`-th frame of a batch to the end of another for the same.
+/// Copies the `i`-th frame of a batch to the end of another batch of the same quantities.
 fn copy_frame(from: &FrameBatch, i: usize, to: &mut FrameBatch) {
     to.push(*from.header(i));
     let last = to.len() - 1;

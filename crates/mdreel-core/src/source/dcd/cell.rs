@@ -4,25 +4,26 @@ use std::f64::consts::FRAC_PI_2;
 
 use crate::unit_cell::UnitCell;
 
-/// Bytes of the unit cell's record.
+/// Number of bytes in the record of the unit cell.
 pub(super) const CELL_BYTES: u64 = 48;
 
-/// Understands the six numbers of a frame's cell record as MDAnalysis and VMD do. The record's order is A, gamma, B,
-/// beta, alpha, C; the numbers between the lengths are
+/// Interprets the six numbers of a frame's cell record as MDAnalysis and VMD do. The order in the record is A, gamma,
+/// B, beta, alpha, C. The convention follows from the values:
 ///
-/// * cosines of the angles (NAMD since 2.5, CHARMM before 22, LAMMPS) if all of them lie in [-1, 1];
-/// * with the lengths, the symmetric shape matrix xx, xy, yy, xz, yz, zz (CHARMM since 22) if any of the six is
-///   negative or an angle is above 180;
-/// * angles in degrees otherwise (OpenMM, old NAMD, X-PLOR order).
+/// * If all numbers between the lengths lie in [-1, 1], they are cosines of the angles (NAMD since 2.5, CHARMM before
+///   22, LAMMPS).
+/// * If any of the six numbers is negative or an angle is above 180, the record is the symmetric shape matrix xx, xy,
+///   yy, xz, yz, zz (CHARMM since 22).
+/// * Otherwise, they are angles in degrees (OpenMM, old NAMD, X-PLOR order).
 ///
-/// A file cannot tell which of the conventions it keeps: a shape matrix of small positive numbers is taken for angles,
-/// and angles in another order stay in that order. A cell without lengths, or a shape matrix that spans no volume,
-/// is none.
+/// A file does not specify its convention. A shape matrix of small positive numbers is therefore taken for angles, and
+/// angles in another order stay in that order. If the lengths are zero, or the shape matrix spans no volume, the frame
+/// has no unit cell.
 pub(super) fn unit_cell(record: [f64; 6]) -> Option<UnitCell> {
     let [a, gamma, b, beta, alpha, c] = record;
     let angles = [alpha, beta, gamma];
     let dimensions = if angles.iter().all(|cosine| (-1.0..=1.0).contains(cosine)) {
-        // By way of the arcsine, a cosine of 0 becomes exactly 90 degrees.
+        // The arcsine converts a cosine of 0 to exactly 90 degrees.
         let [alpha, beta, gamma] = angles.map(|cosine| 90.0 - cosine.asin() * 90.0 / FRAC_PI_2);
         [a, b, c, alpha, beta, gamma].map(|v| v as f32)
     } else if record.iter().any(|&v| v < 0.0) || angles.iter().any(|&angle| angle > 180.0) {
@@ -34,7 +35,8 @@ pub(super) fn unit_cell(record: [f64; 6]) -> Option<UnitCell> {
     has_lengths.then_some(UnitCell::Dimensions(dimensions))
 }
 
-/// Lengths and angles of a symmetric shape matrix xx, xy, yy, xz, yz, zz; `None` if they make no cell.
+/// Returns the lengths and angles of a symmetric shape matrix xx, xy, yy, xz, yz, zz, or `None` if it is not a unit
+/// cell.
 fn dimensions_of_shape([xx, xy, yy, xz, yz, zz]: [f64; 6]) -> Option<[f32; 6]> {
     let (a, b, c) = ([xx, xy, xz], [xy, yy, yz], [xz, yz, zz]);
     let dot = |u: [f64; 3], v: [f64; 3]| u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
@@ -54,7 +56,7 @@ mod tests {
         unit_cell(record).expect("a cell").dimensions()
     }
 
-    // Expected values: MDAnalysis 2.11, DCDReader.
+    // Expected values are from MDAnalysis 2.11, `DCDReader`.
 
     #[test]
     fn cell_keeps_angles_in_degrees() {

@@ -1,6 +1,6 @@
 //! Gathering of selected numbers from a column of numbers in the byte order of the file.
 
-/// Copies the `target.len()` numbers that follow one another at the beginning of `bytes`.
+/// Copies the `target.len()` consecutive numbers at the beginning of `bytes`.
 pub(super) fn copy_run(bytes: &[u8], is_foreign: bool, target: &mut [f32]) {
     let words = bytes.as_chunks::<4>().0;
     if is_foreign {
@@ -10,10 +10,10 @@ pub(super) fn copy_run(bytes: &[u8], is_foreign: bool, target: &mut [f32]) {
     }
 }
 
-/// Copies the numbers in `slots` (ascending) of `N` columns to `targets`, where each of `columns` begins with the
-/// number in the first slot and ends with the number in the last.
+/// Copies the numbers in `slots` (ascending) of `N` columns to `targets`. Each of `columns` begins with the number in
+/// the first slot and ends with the number in the last.
 ///
-/// All columns of an atom are read before the next atom, so `N` ranges of memory are fetched at a time.
+/// The function reads all columns of an atom before the next atom, so `N` ranges of memory are fetched at a time.
 pub(super) fn copy_scattered<const N: usize>(
     columns: [&[u8]; N],
     is_foreign: bool,
@@ -34,7 +34,7 @@ fn copy_slots<const N: usize>(
     number: impl Fn([u8; 4]) -> f32,
 ) {
     let (Some(&first), Some(&last)) = (slots.first(), slots.last()) else { return };
-    // The slices have the same length, so an index within one is within all.
+    // The slices have the same length, so an index within one of them is valid for all.
     let n_words = (last - first) as usize + 1;
     let columns = columns.map(|bytes| &bytes.as_chunks::<4>().0[..n_words]);
     let mut targets = targets.map(|target| &mut target[..slots.len()]);

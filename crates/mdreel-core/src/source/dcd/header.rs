@@ -1,25 +1,25 @@
-//! Header: three or four records before the frames.
+//! Header of a DCD file: three or four records before the frames.
 
 use super::record::{RecordFormat, RecordScanner};
 use crate::error::{Error, Result};
 use crate::source::bytes::FileBytes;
 use crate::units::PICOSECOND_PER_AKMA;
 
-/// Length of the first record: a word and twenty integers.
+/// Length of the first record, which contains a word and twenty integers.
 const CONTROL_BYTES: u64 = 84;
 
 /// Length of a line of the title.
 const TITLE_LINE_BYTES: u64 = 80;
 
-/// Which program's conventions a file keeps.
+/// Program whose conventions a file follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavor {
-    /// CHARMM's, which NAMD, LAMMPS and OpenMM follow.
+    /// The conventions of CHARMM, which NAMD, LAMMPS and OpenMM follow.
     Charmm {
-        /// The version that the program claims to be.
+        /// Version that the program specified.
         version: i32,
     },
-    /// X-PLOR's: neither unit cells nor a fourth dimension, and a time step in double precision.
+    /// The conventions of X-PLOR: no unit cells, no fourth dimension, and a time step in double precision.
     Xplor,
 }
 
@@ -28,38 +28,38 @@ pub enum Flavor {
 pub struct Header {
     /// Byte order and record markers.
     pub format: RecordFormat,
-    /// Whose conventions.
+    /// Conventions of the file.
     pub flavor: Flavor,
-    /// Number of frames according to the writer: often 0, or the intended number.
+    /// Number of frames according to the writer, which is often 0 or the intended number.
     pub n_frames_counted: i32,
     /// Integration step of the first frame.
     pub first_step: i32,
-    /// Integration steps from one frame to the next; never 0 (see `Header::read`).
+    /// Number of integration steps from one frame to the next, which is never 0 (see `Header::read`).
     pub steps_per_frame: i32,
     /// Integration time step in AKMA units.
     pub time_step: f64,
-    /// Atoms in each frame.
+    /// Number of atoms in each frame.
     pub n_atoms: usize,
     /// Whether each frame has a unit cell.
     pub has_unit_cell: bool,
     /// Whether each frame has a fourth coordinate.
     pub has_fourth_dimension: bool,
-    /// The atoms that later frames hold (from 0, in their order), where the others are fixed in space and stand in
-    /// the first frame only.
+    /// Indices of the atoms in later frames, from 0 and in their order. The other atoms are fixed in space, and only
+    /// the first frame contains them.
     pub free_atoms: Option<Vec<u32>>,
-    /// Where the first frame begins.
+    /// Position at which the first frame begins.
     pub end: u64,
 }
 
 impl Header {
     /// Reads the header of `file`.
     ///
-    /// A distance of 0 steps between frames, as programs without integration steps write it, is taken as 1.
+    /// A distance of 0 steps between frames, which programs without integration steps write, is taken as 1.
     pub(crate) fn read(file: &FileBytes) -> Result<Self> {
         let format = detect(file)?;
         let mut records = RecordScanner::new(file, format);
         let (_, control) = records.read("header", CONTROL_BYTES)?;
-        // The integers are counted from 1 in CHARMM's documentation (ICNTRL), behind the four letters.
+        // CHARMM's documentation counts the integers (ICNTRL) from 1. They follow the four letters.
         let icntrl = |i: usize| format.i32(&control[4 * i..]);
         let flavor = match icntrl(20) {
             0 => Flavor::Xplor,
@@ -99,21 +99,22 @@ impl Header {
         })
     }
 
-    /// The time of a frame in ps. The order of the operations is MDAnalysis's, so the bits are, too (but for
-    /// CHARMM files in big-endian order, whose time step MDAnalysis 2.11 does not turn around).
+    /// Returns the time of a frame in ps. The operations have the same order as in MDAnalysis, so the results agree bit
+    /// for bit. CHARMM files in big-endian order are an exception, because MDAnalysis 2.11 does not swap the bytes of
+    /// their time step.
     pub fn time(&self, frame: u64) -> f64 {
         let interval = f64::from(self.steps_per_frame);
         let time_per_frame = self.time_step * PICOSECOND_PER_AKMA * interval;
         (frame as f64 + f64::from(self.first_step) / interval) * time_per_frame
     }
 
-    /// The integration step of a frame.
+    /// Returns the integration step of a frame.
     pub(crate) fn step(&self, frame: u64) -> i64 {
         i64::from(self.first_step) + frame as i64 * i64::from(self.steps_per_frame)
     }
 }
 
-/// Finds byte order and marker width by the first record's marker and the word behind it.
+/// Determines the byte order and the width of markers from the first record marker and the word after it.
 fn detect(file: &FileBytes) -> Result<RecordFormat> {
     let head = file.read_vec(0..file.len().min(12))?;
     let error = |message: String| Err(Error::format(file.path(), None, Some(0), message));

@@ -6,16 +6,16 @@ use super::record::RecordFormat;
 use crate::error::{Error, Result};
 use crate::source::bytes::FileBytes;
 
-/// Where the parts of a frame are, in bytes from its beginning.
+/// Positions of the parts of a frame, in bytes from its beginning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FrameLayout {
-    /// The six numbers of the unit cell.
+    /// Position of the six numbers of the unit cell.
     pub cell: Option<u64>,
-    /// The first x, y and z.
+    /// Positions of the first x, y and z.
     pub columns: [u64; 3],
-    /// Record markers with their required lengths.
+    /// Positions of the record markers and the lengths that they must contain.
     pub markers: Vec<(u64, u64)>,
-    /// Bytes of the frame.
+    /// Number of bytes of the frame.
     pub len: u64,
 }
 
@@ -39,18 +39,18 @@ impl FrameLayout {
     }
 }
 
-/// Where the frames of a file are.
+/// Positions of the frames of a file.
 #[derive(Debug)]
 pub(super) struct Layout {
-    /// The first frame, which has all atoms.
+    /// Layout of the first frame, which contains all atoms.
     pub first: FrameLayout,
-    /// Any later frame, which lacks the atoms that are fixed.
+    /// Layout of all later frames, which lack the fixed atoms.
     pub later: FrameLayout,
     start: u64,
 }
 
 impl Layout {
-    /// Where frames are, according to the header.
+    /// Determines the positions of the frames from the header.
     pub(crate) fn new(header: &Header) -> Self {
         let n_free = header.free_atoms.as_ref().map_or(header.n_atoms, Vec::len);
         let first = FrameLayout::new(header, header.n_atoms as u64);
@@ -58,9 +58,10 @@ impl Layout {
         Layout { first, later, start: header.end }
     }
 
-    /// Checks whether the ends of `file` are sound.
+    /// Checks the first frame of `file`, and the last one if no frame is complete.
     pub(crate) fn check_ends(&self, file: &FileBytes, header: &Header) -> Result<()> {
-        // In this order: a wrong number of atoms shows in the first frame, and makes the last one look incomplete.
+        // The order matters: a wrong number of atoms is an error in the first frame, and makes the last one look
+        // incomplete.
         self.check_first_frame(file, header.format)?;
         if self.n_frames(file) == 0 {
             self.check_last_frame(file, header.n_frames_counted)?;
@@ -68,7 +69,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Whole frames of a file of `n_bytes` bytes, and the bytes behind them.
+    /// Returns the number of complete frames in a file of `n_bytes` bytes, and the number of bytes after them.
     fn count(&self, n_bytes: u64) -> (u64, u64) {
         let bytes = n_bytes.saturating_sub(self.start);
         match bytes.checked_sub(self.first.len) {
@@ -77,7 +78,7 @@ impl Layout {
         }
     }
 
-    /// Checks that records of the first frame are where the header lets expect them.
+    /// Checks that the records of the first frame are at the positions that follow from the header.
     fn check_first_frame(&self, file: &FileBytes, format: RecordFormat) -> Result<()> {
         let is_there = |at: u64| self.start + at + format.marker_bytes as u64 <= file.len();
         self.first.markers.iter().filter(|(at, _)| is_there(*at)).try_for_each(|&(at, expected)| {
@@ -87,7 +88,7 @@ impl Layout {
         })
     }
 
-    /// Checks that the last frame is complete, or one that the header does not count yet.
+    /// Checks that the last frame is complete, or that the header does not count it yet.
     pub(crate) fn check_last_frame(&self, file: &FileBytes, n_frames_counted: i32) -> Result<()> {
         let (n_frames, rest) = self.count(file.len());
         let is_counted = n_frames > 0 && i64::from(n_frames_counted) == n_frames as i64;
@@ -106,22 +107,22 @@ impl Layout {
         ))
     }
 
-    /// Number of complete frames of `file`.
+    /// Returns the number of complete frames of `file`.
     pub(crate) fn n_frames(&self, file: &FileBytes) -> u64 {
         self.count(file.len()).0
     }
 
-    /// Bytes behind the last complete frame of `file`.
+    /// Returns the number of bytes after the last complete frame of `file`.
     pub(crate) fn rest(&self, file: &FileBytes) -> u64 {
         self.count(file.len()).1
     }
 
-    /// Where the parts of a frame are.
+    /// Returns the positions of the parts of a frame.
     pub(crate) fn frame(&self, frame: u64) -> &FrameLayout {
         if frame == 0 { &self.first } else { &self.later }
     }
 
-    /// Where a frame begins.
+    /// Returns the position at which a frame begins.
     pub(crate) fn offset(&self, frame: u64) -> u64 {
         match frame {
             0 => self.start,
@@ -130,7 +131,7 @@ impl Layout {
     }
 }
 
-/// Checks the record marker at byte `at`.
+/// Checks the record marker at byte `at`, which has the value `got`.
 pub(super) fn check_marker(file: &FileBytes, frame: u64, at: u64, got: u64, expected: u64) -> Result<()> {
     if got == expected {
         return Ok(());

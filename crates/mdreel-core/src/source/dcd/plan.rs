@@ -14,24 +14,24 @@ use crate::source::pieces::{Move, Piece, Pieces, Place, Section};
 #[derive(Debug)]
 pub(super) struct FramePlan {
     format: RecordFormat,
-    /// Where in the first piece the unit cell is.
+    /// Position of the unit cell in the first piece.
     cell: Option<usize>,
-    /// Record markers with their required lengths.
+    /// Positions of the record markers and the lengths that they must contain.
     markers: Vec<(u64, u64)>,
     pieces: Pieces,
     /// Parts to copy from each load.
     gathered: Vec<Vec<Gathered>>,
 }
 
-/// Atoms to be copied, from all their columns that are in one load.
+/// Atoms to copy from all of their columns in one load.
 #[derive(Debug)]
 struct Gathered {
-    /// In which piece of the load, and which of its moves; in the order of the columns.
+    /// For each column, the index of the piece in the load and that of the move in the piece.
     moves: Vec<(usize, usize)>,
 }
 
 impl FramePlan {
-    /// Plans the reading of `places`, ascending by slot.
+    /// Plans the reading of `places`, which are in ascending order of their slots.
     pub(crate) fn new(layout: &FrameLayout, format: RecordFormat, places: &[Place]) -> Self {
         let sections = layout.columns.map(|start| Section { start, stride: 4 });
         let markers: Vec<_> = layout.markers.iter().map(|&(at, _)| at..at + format.marker_bytes as u64).collect();
@@ -42,17 +42,18 @@ impl FramePlan {
         FramePlan { format, cell, markers: layout.markers.clone(), pieces, gathered }
     }
 
-    /// Pieces to load.
+    /// Returns the pieces to load.
     pub(crate) fn pieces(&self) -> &Pieces {
         &self.pieces
     }
 
-    /// The six numbers of the unit cell in the bytes of the first piece.
+    /// Returns the six numbers of the unit cell in the bytes of the first piece.
     pub(crate) fn cell(&self, bytes: &[u8]) -> Option<[f64; 6]> {
         self.cell.map(|at| std::array::from_fn(|i| self.format.f64(&bytes[at + 8 * i..])))
     }
 
-    /// First wrong marker in `bytes` of `piece`: its position in the frame, its value and the required value.
+    /// Finds the first wrong marker in `bytes` of `piece`. Returns its position in the frame, its value and the
+    /// required value.
     pub(crate) fn wrong_marker(&self, piece: &Piece, bytes: &[u8]) -> Option<(u64, u64, u64)> {
         piece.riders.iter().find_map(|&marker| {
             let (at, expected) = self.markers[marker];
@@ -61,7 +62,8 @@ impl FramePlan {
         })
     }
 
-    /// Copies the atoms in the load of that number to where they belong; `bytes` gives those of its pieces.
+    /// Copies the atoms in load number `load` to their places in `columns`. `bytes` returns the bytes of each piece of
+    /// the load.
     pub(crate) fn gather<'b>(&self, load: usize, bytes: impl Fn(usize) -> &'b [u8], columns: &mut ColumnsMut<'_>) {
         let is_foreign = self.format.is_foreign();
         let pieces = &self.pieces.all()[self.pieces.loads()[load].clone()];
@@ -99,12 +101,12 @@ impl FramePlan {
     }
 }
 
-/// Parts to copy from the pieces of a load.
+/// Returns the parts to copy from the pieces of a load.
 fn gathered(pieces: &[Piece]) -> Vec<Gathered> {
     let moves = pieces.iter().enumerate().flat_map(|(at, piece)| {
         piece.moves.iter().enumerate().map(move |(number, part)| (part.places.start, (at, number)))
     });
-    // Columns are cut alike: moves of one begin are of the same atoms.
+    // All columns are divided in the same way, so moves with the same start are those of the same atoms.
     let mut all: BTreeMap<usize, Gathered> = BTreeMap::new();
     for (begin, part) in moves {
         all.entry(begin).or_insert_with(|| Gathered { moves: Vec::new() }).moves.push(part);

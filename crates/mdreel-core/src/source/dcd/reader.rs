@@ -15,7 +15,7 @@ use crate::source::pieces::{LOAD_BYTES, Place};
 use crate::source::{AtomSelection, Reader};
 use crate::span::{Recorder, SpanKind};
 
-/// Reads the selected atoms of a DCD file.
+/// Reader of the selected atoms of a DCD file.
 #[derive(Debug)]
 pub(super) struct DcdReader<'a> {
     file: &'a FileBytes,
@@ -23,7 +23,7 @@ pub(super) struct DcdReader<'a> {
     layout: &'a Layout,
     n_atoms: usize,
     first: FramePlan,
-    /// The plan of later frames, where they differ from the first.
+    /// Plan of later frames, if it differs from that of the first frame.
     later: Option<FramePlan>,
     fixed: Fixed,
     bytes: ByteReader<'a>,
@@ -34,16 +34,16 @@ pub(super) struct DcdReader<'a> {
 /// Positions of the selected atoms that only the first frame contains.
 #[derive(Debug)]
 enum Fixed {
-    /// There are none.
+    /// All frames contain all selected atoms.
     None,
-    /// The first frame has not been read yet.
+    /// The reader has not read the first frame yet.
     Unread,
     /// The first frame.
     Read(FrameBatch),
 }
 
 impl<'a> DcdReader<'a> {
-    /// A reader of `atoms`.
+    /// Creates a reader of `atoms`.
     pub(crate) fn new(
         file: &'a FileBytes,
         header: &'a Header,
@@ -72,7 +72,7 @@ impl<'a> DcdReader<'a> {
         })
     }
 
-    /// Frames that may be loaded together: they have the same plan, and are not too large.
+    /// Returns the number of frames that can be loaded together, because they have the same plan and are small enough.
     fn room(&self) -> u64 {
         match (self.frames.next(), &self.later) {
             (Some(0), Some(_)) | (None, _) => 1,
@@ -87,7 +87,7 @@ impl<'a> DcdReader<'a> {
     fn read_frames(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
         let Some(&first) = self.frames.chosen().first() else { return Ok(()) };
         let plan = plan_of(&self.first, self.later.as_ref(), first);
-        // A plan of several loads has a frame of its own, whose columns are filled by one load after the other.
+        // A plan with several loads reads a single frame, and each load fills a part of its columns.
         let n_frames = self.frames.chosen().len() as u64;
         let mut columns: Option<ColumnsMut<'_>> = None;
         for (number, load) in plan.pieces().loads().iter().enumerate() {
@@ -125,15 +125,15 @@ impl<'a> DcdReader<'a> {
                 let columns = columns.as_mut().expect("the first load adds the frame");
                 plan.gather(number, bytes, columns);
                 for (k, piece) in pieces.iter().enumerate() {
-                    // Behind the gathering, which brings the markers from memory as well: before it, each would be
-                    // waited for.
+                    // The check follows the gathering, which also brings the markers into the cache. Before it, the
+                    // check would wait for each marker.
                     if let Some((at, got, expected)) = plan.wrong_marker(piece, bytes(k)) {
                         let at = self.layout.offset(frame) + at;
                         copied = copied.and_then(|()| check_marker(self.file, frame, at, got, expected));
                     }
                 }
             }
-            // A truncated file looks corrupt; the truncation gives the better message.
+            // A truncated file looks corrupt. The truncation is the better error message.
             self.bytes.confirm()?;
             copied?;
             recorder.record(SpanKind::Decompress, start_ns, n_frames, n_bytes);

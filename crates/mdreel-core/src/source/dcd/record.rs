@@ -1,9 +1,9 @@
-//! Fortran records: content between two markers that hold its length.
+//! Fortran records, whose content is enclosed by two markers with its length.
 
 use crate::error::{Error, Result};
 use crate::source::bytes::FileBytes;
 
-/// The order of the bytes of a number.
+/// Byte order of numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ByteOrder {
     /// Least significant byte first.
@@ -12,17 +12,17 @@ pub enum ByteOrder {
     Big,
 }
 
-/// How the compiler of the program that wrote a file made records.
+/// Format of the records, which depends on the compiler of the program that wrote the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordFormat {
-    /// The byte order of all numbers.
+    /// Byte order of all numbers.
     pub order: ByteOrder,
-    /// Bytes of a record marker: 4, or 8 where a compiler for 64-bit systems wrote them so.
+    /// Number of bytes of a record marker: 4, or 8 for some compilers for 64-bit systems.
     pub marker_bytes: usize,
 }
 
 impl RecordFormat {
-    /// All formats there are.
+    /// All supported formats.
     pub(crate) const ALL: [RecordFormat; 4] = [
         RecordFormat { order: ByteOrder::Little, marker_bytes: 4 },
         RecordFormat { order: ByteOrder::Big, marker_bytes: 4 },
@@ -30,12 +30,12 @@ impl RecordFormat {
         RecordFormat { order: ByteOrder::Big, marker_bytes: 8 },
     ];
 
-    /// Whether numbers of the file must be turned around on this machine.
+    /// Returns whether the bytes of the file's numbers must be swapped on this machine.
     pub(crate) fn is_foreign(self) -> bool {
         (self.order == ByteOrder::Big) != cfg!(target_endian = "big")
     }
 
-    /// The marker of a record of `length` bytes.
+    /// Returns the marker of a record of `length` bytes.
     pub(crate) fn marker(self, length: u64) -> Vec<u8> {
         let little = length.to_le_bytes();
         let marker = &little[..self.marker_bytes];
@@ -45,7 +45,7 @@ impl RecordFormat {
         }
     }
 
-    /// Length in the marker at the beginning of `bytes`.
+    /// Returns the length in the marker at the beginning of `bytes`.
     pub(super) fn length(self, bytes: &[u8]) -> u64 {
         match self.marker_bytes {
             4 => u64::from(self.u32(bytes)),
@@ -53,22 +53,22 @@ impl RecordFormat {
         }
     }
 
-    /// The integer at the beginning of `bytes`.
+    /// Returns the integer at the beginning of `bytes`.
     pub(super) fn i32(self, bytes: &[u8]) -> i32 {
         self.u32(bytes) as i32
     }
 
-    /// The unsigned integer at the beginning of `bytes`.
+    /// Returns the unsigned integer at the beginning of `bytes`.
     pub(super) fn u32(self, bytes: &[u8]) -> u32 {
         u32::from_ne_bytes(self.native(bytes))
     }
 
-    /// The single-precision number at the beginning of `bytes`.
+    /// Returns the single-precision number at the beginning of `bytes`.
     pub(super) fn f32(self, bytes: &[u8]) -> f32 {
         f32::from_ne_bytes(self.native(bytes))
     }
 
-    /// The double-precision number at the beginning of `bytes`.
+    /// Returns the double-precision number at the beginning of `bytes`.
     pub(super) fn f64(self, bytes: &[u8]) -> f64 {
         f64::from_ne_bytes(self.native(bytes))
     }
@@ -83,8 +83,8 @@ impl RecordFormat {
     }
 }
 
-/// Goes through the records of a file from its beginning. No length that the file claims is believed before it was
-/// held against the size of the file.
+/// Scanner of the records of a file from its beginning. The scanner compares each length in the file with the size of
+/// the file before it uses the length.
 #[derive(Debug)]
 pub(super) struct RecordScanner<'a> {
     file: &'a FileBytes,
@@ -93,22 +93,23 @@ pub(super) struct RecordScanner<'a> {
 }
 
 impl<'a> RecordScanner<'a> {
-    /// A scanner at the beginning of `file`.
+    /// Creates a scanner at the beginning of `file`.
     pub(crate) fn new(file: &'a FileBytes, format: RecordFormat) -> Self {
         RecordScanner { file, format, at: 0 }
     }
 
-    /// How records are written.
+    /// Returns the format of the records.
     pub(crate) fn format(&self) -> RecordFormat {
         self.format
     }
 
-    /// Where the next record begins.
+    /// Returns the position at which the next record begins.
     pub(crate) fn at(&self) -> u64 {
         self.at
     }
 
-    /// The content of the next record, which must have `length` bytes, and where it begins.
+    /// Reads the content of the next record, which must have `length` bytes. Returns the position of the content
+    /// and the content itself.
     pub(crate) fn read(&mut self, what: &str, length: u64) -> Result<(u64, Vec<u8>)> {
         let start = self.at;
         let (content, claimed) = self.enter(what)?;
@@ -119,8 +120,8 @@ impl<'a> RecordScanner<'a> {
         Ok((content, self.file.read_vec(content..content + length)?))
     }
 
-    /// Passes over the next record: a count of lines and as many lines of `line_bytes`. Some writers put three
-    /// lines between markers that speak of two (MDAnalysis once did); then the count decides.
+    /// Skips the next record, which contains a count and as many lines of `line_bytes` bytes. Some writers store three
+    /// lines between markers for two lines, as MDAnalysis once did. In this case, the count decides.
     pub(crate) fn skip_lines(&mut self, what: &str, line_bytes: u64) -> Result<()> {
         let (content, length) = self.enter(what)?;
         let Err(error) = self.leave(what, content, length) else { return Ok(()) };
@@ -137,13 +138,13 @@ impl<'a> RecordScanner<'a> {
         Ok(())
     }
 
-    /// Reads the marker in front; returns where the content starts and how long it claims to be.
+    /// Reads the marker before the content. Returns the position of the content and the length in the marker.
     fn enter(&mut self, what: &str) -> Result<(u64, u64)> {
         let length = self.read_marker(what, self.at)?;
         Ok((self.at + self.format.marker_bytes as u64, length))
     }
 
-    /// Checks the marker behind the content.
+    /// Checks the marker after the content.
     fn leave(&mut self, what: &str, content: u64, length: u64) -> Result<()> {
         let behind = content.saturating_add(length);
         let again = self.read_marker(what, behind)?;

@@ -2,37 +2,39 @@
 
 use crate::source::fault::Fault;
 
-/// The header of a frame, from which follows where the next frame starts.
+/// Header of a frame, which determines the start of the next frame.
 pub(crate) trait ChainedHeader: Copy + Send + Sync {
-    /// The format's name.
+    /// Name of the format.
     const FORMAT: &'static str;
-    /// The same with its article.
+    /// Name of the format with its article.
     const NAME: &'static str;
-    /// Bytes of the longest header, 128 at most.
+    /// Number of bytes of the longest header, at most 128.
     const MAX_LEN: usize;
     /// Position of the number of atoms in the header.
     const ATOMS_AT: u64;
-    /// Whether frames are mostly as long as the first, so it pays to look where they would start then.
+    /// Whether most frames are as long as the first one, so that it pays to test the positions where they would then
+    /// start.
     const MOSTLY_ALIKE: bool;
 
-    /// Reads the header at the start of `bytes`. `None` when `bytes` is too short to hold it.
+    /// Parses the header at the start of `bytes`. Returns `None` if `bytes` is too short for the header.
     ///
     /// # Errors
-    /// The defect, and its byte in the frame.
+    /// Returns the defect and its byte in the frame.
     fn parse(bytes: &[u8]) -> std::result::Result<Option<Self>, Fault>;
 
-    /// Whether bytes look like the header of a frame of `n_atoms` atoms: quick, and seldom wrong about other bytes.
+    /// Returns whether `bytes` look like the header of a frame of `n_atoms` atoms. The test is quick and rarely accepts
+    /// other bytes.
     fn looks_right(bytes: &[u8], n_atoms: u32) -> bool;
 
-    /// Number of atoms.
+    /// Returns the number of atoms.
     fn n_atoms(&self) -> usize;
 
-    /// Bytes of the whole frame with its header: never 0.
+    /// Returns the number of bytes of the complete frame including its header, which is never 0.
     fn frame_len(&self) -> u64;
 
-    /// Integration step.
+    /// Returns the integration step.
     fn step(&self) -> i64;
 
-    /// Time in ps.
+    /// Returns the time in ps.
     fn time(&self) -> f64;
 }

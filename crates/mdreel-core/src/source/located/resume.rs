@@ -1,4 +1,4 @@
-//! Location of frames across damage: if the chain of headers breaks, it searches for the next header.
+//! Location of frames across damage: if the chain of headers breaks, the code searches for the next header.
 
 use super::chained_header::ChainedHeader;
 use super::scan::{Gap, Located, header_at, location, search};
@@ -8,9 +8,9 @@ use crate::source::bytes::FileBytes;
 use crate::source::fault::Fault;
 use crate::source::frame_index::FrameIndex;
 
-/// Locates all frames behind those that `known` covers. A stretch without a header takes one number, whatever was in
-/// it, as does a frame whose header gives too large a length: both are [`Gap`]s. If the header of a frame gives too
-/// small a length, the rest of the frame looks like another damaged frame.
+/// Locates all frames after those that `known` covers. A stretch without a header takes one number, regardless of its
+/// contents, and so does a frame whose header gives too large a length. Both are [`Gap`]s. If the header of a frame
+/// gives too small a length, the rest of the frame looks like another damaged frame.
 pub(crate) fn scan_past_damage<H: ChainedHeader>(
     file: &FileBytes,
     n_atoms: usize,
@@ -29,7 +29,7 @@ pub(crate) fn scan_past_damage<H: ChainedHeader>(
             Err(fault) => Fault { byte: start + fault.byte, ..fault },
         };
         // The header of a frame may give too large a length, so the search begins within the last frame. Bytes may be
-        // missing, as where a file was appended to a torn one: headers may stand at any byte.
+        // missing, for example if a program appended frames to a torn one, so a header may start at any byte.
         let last = index.len().checked_sub(1).and_then(|i| index.get(i));
         let behind = last.map_or(start, |last| last.offset) + 1..file.len();
         let next = search::<H>(file, n_atoms, behind, 1, |_| Ok(true))?;
@@ -47,7 +47,7 @@ pub(crate) fn scan_past_damage<H: ChainedHeader>(
         }
         let message = format!("{}; the next frame was found at byte {next}", fault.message);
         gaps.push(Gap { frame: index.len() as u64, fault: Fault { message, ..fault } });
-        // The one frame that is lost most often has the time between its neighbours'.
+        // In most cases, a single frame is lost. Its time is halfway between those of its neighbours.
         let behind = location(&header, next);
         let before = last.unwrap_or(behind);
         let (time, step) = (f64::midpoint(before.time, behind.time), i64::midpoint(before.step, behind.step));

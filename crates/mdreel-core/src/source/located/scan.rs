@@ -9,36 +9,36 @@ use crate::source::bytes::FileBytes;
 use crate::source::fault::Fault;
 use crate::source::frame_index::FrameIndex;
 
-/// Bytes that the first look for a frame's start reads: most frames are not that long.
+/// Number of bytes of the first long read in a search for a frame. Most frames are shorter.
 const FIRST_LOOK: u64 = 64 << 10;
-/// Bytes that one look reads at most.
+/// Maximum number of bytes of one read in a search.
 const LONGEST_LOOK: u64 = 1 << 20;
-/// Frames located from one beat to the next.
+/// Number of frames located between two calls of `beat`.
 const FRAMES_PER_BEAT: usize = 16;
-/// No header is longer.
+/// Maximum number of bytes of a header.
 const LONGEST: usize = 128;
 
 /// Positions of the frames of a file, and its end.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Located {
-    /// The complete frames.
+    /// The complete frames, and the gaps between them.
     pub index: FrameIndex,
-    /// Defect behind the last complete frame, if any: a torn frame, or something else.
+    /// Defect after the last complete frame, if any: a torn frame, or other bytes.
     pub rest: Option<Fault>,
-    /// Entries of the index that are no frames, in order; only where the search went on behind damage.
+    /// Entries of the index that are not frames, in order. There are gaps only if the search continued after damage.
     pub gaps: Vec<Gap>,
 }
 
-/// A stretch of bytes that stands in the index as a frame, and is none.
+/// A stretch of bytes that has an entry in the index, but is not a frame.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Gap {
-    /// Its number in the index.
+    /// Number of its entry in the index.
     pub frame: u64,
-    /// The defect, and its byte in the file.
+    /// The defect and its byte in the file.
     pub fault: Fault,
 }
 
-/// The header at `offset`, which must be that of a whole frame of `n_atoms` atoms within the file.
+/// Returns the header at `offset`, which must be that of a complete frame of `n_atoms` atoms within the file.
 pub(crate) fn header_at<H: ChainedHeader>(
     file: &FileBytes,
     offset: u64,
@@ -74,7 +74,8 @@ pub(crate) fn check_header<H: ChainedHeader>(
     Ok(header)
 }
 
-/// Locates all frames behind those that `known` covers, by hopping from header to header. Calls `beat` now and then.
+/// Locates all frames after those that `known` covers, by hopping from header to header. Calls `beat` at regular
+/// intervals.
 pub(crate) fn scan<H: ChainedHeader>(
     file: &FileBytes,
     n_atoms: usize,
@@ -101,13 +102,13 @@ pub(crate) fn scan<H: ChainedHeader>(
     Ok(Located { index, rest: None, gaps: Vec::new() })
 }
 
-/// A frame's place in the index.
+/// Returns the entry of a frame in the index.
 pub(crate) fn location<H: ChainedHeader>(header: &H, offset: u64) -> FrameLocation {
     FrameLocation { offset, step: header.step(), time: header.time() }
 }
 
-/// The first frame that starts in `range`: found by the look of its header, and believed when another header, or
-/// the end of the file, stands where it ends. Everything in XDR is aligned to words of 4 bytes.
+/// Returns the position of the first frame that starts in `range`. The search accepts a header if another header, or
+/// the end of the file, follows its frame. Everything in XDR is aligned to words of 4 bytes.
 pub(crate) fn find_frame<H: ChainedHeader>(
     file: &FileBytes,
     n_atoms: usize,
@@ -119,8 +120,8 @@ pub(crate) fn find_frame<H: ChainedHeader>(
     search::<H>(file, n_atoms, range, 4, |next| Ok(next == file.len() || header_at::<H>(file, next, n_atoms)?.is_ok()))
 }
 
-/// The first whole frame that starts in `range`, at a multiple of `step` bytes, and of which the byte where it ends is
-/// `believed`.
+/// Returns the first complete frame that starts in `range`, at a multiple of `step` bytes, and for whose end `believed`
+/// returns true.
 pub(crate) fn search<H: ChainedHeader>(
     file: &FileBytes,
     n_atoms: usize,
@@ -130,7 +131,7 @@ pub(crate) fn search<H: ChainedHeader>(
 ) -> Result<Option<u64>> {
     let end = range.end.min(file.len());
     let mut at = range.start.next_multiple_of(step as u64);
-    // A caller may know where a frame starts, so this position is checked first.
+    // A caller may know the start of a frame, so this position is checked first.
     let mut look = step as u64;
     while at < end {
         let bytes = file.read_vec(at..file.len().min(at + look + H::MAX_LEN as u64))?;

@@ -1,4 +1,4 @@
-//! AMBER convention: the variables of a trajectory with their dimensions and units.
+//! Convention of AMBER: the variables of a trajectory with their dimensions and units.
 
 use super::header::{Header, Value, Variable};
 use super::number::Numbers;
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::frame::Quantity;
 use crate::source::bytes::FileBytes;
 
-/// What a variable of a frame holds.
+/// Contents of a variable of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
     Time,
@@ -17,7 +17,7 @@ pub(super) enum Content {
 }
 
 impl Content {
-    /// All that frames can hold, with the names and units of the convention.
+    /// All possible contents of frames, with the names and units of the convention.
     const ALL: [(Content, &str, &str); 6] = [
         (Content::Time, "time", "picosecond"),
         (Content::Atoms(Quantity::Positions), "coordinates", "angstrom"),
@@ -28,7 +28,7 @@ impl Content {
     ];
 }
 
-/// Units that some programs write instead of those of the convention, with the factor to those.
+/// Units that some programs write instead of those of the convention, with the factor for the conversion.
 const OTHER_UNITS: [(Content, &str, f64); 2] =
     [(Content::Time, "femtosecond", 1e-3), (Content::Atoms(Quantity::Velocities), "angstrom/femtosecond", 1e3)];
 
@@ -37,22 +37,22 @@ const OTHER_UNITS: [(Content, &str, f64); 2] =
 pub(super) struct Field {
     pub content: Content,
     pub numbers: Numbers,
-    /// Where its numbers of the first frame are.
+    /// Position of the numbers of the first frame.
     pub begin: u64,
-    /// Bytes in each frame.
+    /// Number of bytes in each frame.
     pub n_bytes: u64,
 }
 
-/// How many frames there are.
+/// Number of frames of a trajectory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Frames {
-    /// As many as records.
+    /// The number of records.
     Records,
-    /// The length of a dimension, or one, in a restart file.
+    /// A fixed number: the length of a dimension, or one for a restart file.
     Fixed(u64),
 }
 
-/// A trajectory as its header describes it.
+/// A trajectory as described by the header.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Trajectory {
     pub n_atoms: usize,
@@ -61,7 +61,7 @@ pub(super) struct Trajectory {
 }
 
 impl Trajectory {
-    /// Finds the trajectory in a file, or says what is missing.
+    /// Finds the trajectory in a file, or returns an error that names the missing part.
     pub(crate) fn new(file: &FileBytes, header: &Header) -> Result<Self> {
         let no_trajectory = |what: String| {
             Error::unsupported(format!("a NetCDF file, but no trajectory of AMBER's convention: {what}"))
@@ -89,8 +89,8 @@ impl Trajectory {
         if n_spatial != 3 {
             return Err(no_trajectory(format!("expected 3 spatial dimensions, got {n_spatial}")));
         }
-        // Never 0: that is the length of the dimension in which a file grows, which only the first of a variable may
-        // be.
+        // The number of atoms is not 0 in a valid file. A length of 0 marks the dimension in which a file grows, which
+        // must be the first dimension of a variable.
         if n_atoms == 0 || n_atoms > u64::from(u32::MAX) {
             return Err(no_trajectory(format!("expected from 1 to {} atoms, got {n_atoms}", u32::MAX)));
         }
@@ -112,7 +112,7 @@ impl Trajectory {
         }
     }
 
-    /// The variable that holds `content`.
+    /// Returns the variable that contains `content`.
     pub(crate) fn field_of(&self, content: Content) -> Option<&Field> {
         self.fields.iter().find(|field| field.content == content)
     }
@@ -153,7 +153,8 @@ impl Trajectory {
     }
 }
 
-/// Whether `found` is what the convention demands: also in the plural, as some programs write it.
+/// Returns whether `found` is the unit that the convention requires. The plural, which some programs write, is also
+/// accepted.
 fn is_unit(found: &str, unit: &str) -> bool {
     let found = found.trim();
     found.strip_suffix('s').unwrap_or(found).eq_ignore_ascii_case(unit)
@@ -161,7 +162,7 @@ fn is_unit(found: &str, unit: &str) -> bool {
 
 fn numbers(variable: &Variable) -> std::result::Result<Numbers, String> {
     let name = &variable.name;
-    // As in MDAnalysis, a scale that is one but for rounding is none.
+    // As in MDAnalysis, a scale that differs from one only by rounding is ignored.
     let is_one = |scale: f64| (scale - 1.0).abs() <= 1e-9 * scale.abs().max(1.0);
     Ok(match (variable.number, variable.value("scale_factor")) {
         (Type::Float, Some(Value::Single(scale))) if !is_one(f64::from(*scale)) => Numbers::SingleTimesSingle(*scale),

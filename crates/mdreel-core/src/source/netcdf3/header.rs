@@ -1,43 +1,45 @@
-//! Header: dimensions, attributes and variables.
+//! Header of a NetCDF file: dimensions, attributes and variables.
 
 use super::scanner::{HeaderScanner, padding};
 use super::version::{Type, Version};
 use crate::error::{Error, Result};
 use crate::source::bytes::FileBytes;
 
-/// Tags of the lists.
+/// Tag of the list of dimensions.
 const DIMENSIONS: u32 = 10;
+/// Tag of the list of variables.
 const VARIABLES: u32 = 11;
+/// Tag of the list of attributes.
 const ATTRIBUTES: u32 = 12;
 
-/// Dimensions that no variable has more of: a limit of the NetCDF library.
+/// Maximum number of dimensions of a variable, which is a limit of the NetCDF library.
 const MOST_DIMENSIONS: u64 = 1024;
 
-/// Bytes of text above which an attribute is passed over.
+/// Maximum number of bytes of a text attribute. Longer attributes are skipped.
 const LONGEST_TEXT: u64 = 1 << 16;
 
-/// What the header of a file says.
+/// Header of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Header {
     pub version: Version,
-    /// Records that are counted; `None` where their writer left it open.
+    /// Number of records according to the header; `None` if the writer left it open.
     pub n_records: Option<u64>,
     pub dimensions: Vec<Dimension>,
     pub attributes: Vec<Attribute>,
     pub variables: Vec<Variable>,
-    /// Where the header ends.
+    /// Position at which the header ends.
     pub end: u64,
 }
 
-/// A dimension.
+/// A dimension of variables.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Dimension {
     pub name: String,
-    /// Its length; 0 for the dimension in which a file grows.
+    /// Length of the dimension; 0 for the dimension in which a file grows.
     pub len: u64,
 }
 
-/// An attribute.
+/// An attribute of the file or of a variable.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Attribute {
     pub name: String,
@@ -50,25 +52,25 @@ pub(super) enum Value {
     Text(String),
     Single(f32),
     Double(f64),
-    /// What nobody asks for: integers, several numbers, very long text.
+    /// A value that no caller needs: an integer, several numbers, or a very long text.
     Other,
 }
 
-/// A variable.
+/// A variable of the file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Variable {
     pub name: String,
-    /// Which dimensions it has.
+    /// Indices of its dimensions.
     pub dimensions: Vec<usize>,
     pub attributes: Vec<Attribute>,
     pub number: Type,
-    /// Where its first number is.
+    /// Position of its first number.
     pub begin: u64,
-    /// Bytes in all, or in each record.
+    /// Number of bytes in total, or in each record.
     pub n_bytes: u64,
-    /// Whether it grows with the file.
+    /// Whether the variable grows with the file.
     pub is_record: bool,
-    /// Where the header speaks of it.
+    /// Position of the variable in the header.
     pub at: u64,
 }
 
@@ -92,17 +94,18 @@ impl Header {
         Ok(Header { version, n_records, dimensions, attributes, variables, end })
     }
 
-    /// The variable of that name.
+    /// Returns the variable with this name.
     pub(crate) fn variable(&self, name: &str) -> Option<&Variable> {
         self.variables.iter().find(|variable| variable.name == name)
     }
 
-    /// The text of an attribute of the whole file.
+    /// Returns the text of an attribute of the whole file.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         text(&self.attributes, name)
     }
 
-    /// Bytes of a record: those of all variables that grow, each filled up to whole words, unless there is only one.
+    /// Returns the number of bytes of a record. A record contains all variables that grow, each padded to whole words.
+    /// A single variable is not padded.
     pub(crate) fn record_bytes(&self, file: &FileBytes) -> Result<u64> {
         let records = || self.variables.iter().filter(|variable| variable.is_record);
         if let (Some(only), 1) = (records().next(), records().count()) {
@@ -118,12 +121,12 @@ impl Header {
 }
 
 impl Variable {
-    /// The text of an attribute.
+    /// Returns the text of an attribute.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         text(&self.attributes, name)
     }
 
-    /// The value of an attribute.
+    /// Returns the value of an attribute.
     pub(crate) fn value(&self, name: &str) -> Option<&Value> {
         value(&self.attributes, name)
     }
@@ -189,7 +192,7 @@ fn read_attributes(scanner: &mut HeaderScanner<'_>) -> Result<Vec<Attribute>> {
         let value = match (number, count) {
             (Type::Char, _) if length <= LONGEST_TEXT => {
                 let text = String::from_utf8_lossy(scanner.bytes("an attribute", length)?).into_owned();
-                // Some programs write the zero that ends a string in C.
+                // Some programs also write the zero that ends a string in C.
                 Value::Text(text.trim_end_matches('\0').to_owned())
             }
             (Type::Float, 1) => Value::Single(f32::from_bits(scanner.u32("an attribute")?)),

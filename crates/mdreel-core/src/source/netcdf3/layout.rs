@@ -5,50 +5,50 @@ use super::header::Header;
 use crate::error::{Error, Result};
 use crate::source::bytes::FileBytes;
 
-/// Variables that lie together in each frame: all of them in records, else every one alone.
+/// Variables that are stored together in each frame: all variables if these are in records, otherwise a single one.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Part {
-    /// Where the first frame begins.
+    /// Position at which the first frame begins.
     pub start: u64,
-    /// Bytes from one frame to the next.
+    /// Number of bytes from one frame to the next.
     pub stride: u64,
     /// The variables, in their order in the file.
     pub fields: Vec<Field>,
 }
 
 impl Part {
-    /// Where a frame begins.
+    /// Returns the position at which a frame begins.
     pub(crate) fn offset(&self, frame: u64) -> u64 {
         self.start + frame * self.stride
     }
 }
 
-/// Where the frames of a file are.
+/// Positions of the frames of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Layout {
     pub parts: Vec<Part>,
-    /// Frames that are there and that the header counts; all that are there, if it counts none.
+    /// Number of complete frames that the header counts, or of all complete frames if it counts none.
     pub n_frames: u64,
-    /// Frames according to the header; `None` where its writer left it open.
+    /// Number of frames according to the header; `None` if the writer left it open.
     pub n_counted: Option<u64>,
-    /// Bytes behind the last of these frames, where a file grows.
+    /// Number of bytes after the last of these frames, if the file grows.
     pub uncounted_bytes: u64,
-    /// What is wrong with the frame behind the last one.
+    /// Torn frame after the last of these frames, if any.
     torn: Option<Torn>,
 }
 
-/// A frame that is not whole.
+/// A frame that is not complete.
 #[derive(Debug, Clone, PartialEq)]
 struct Torn {
     frame: u64,
-    /// Where it, or a variable of it, begins.
+    /// Position at which the frame, or a variable of it, begins.
     byte: u64,
-    /// Bytes that it needs from there on.
+    /// Number of bytes that it needs from this position on.
     n_bytes: u64,
 }
 
 impl Layout {
-    /// Finds out how many frames `file` has. A file whose only frame is torn is refused.
+    /// Determines the number of frames of `file`. Returns an error if the only frame is torn.
     pub(crate) fn new(file: &FileBytes, header: &Header, trajectory: &Trajectory) -> Result<Self> {
         for field in &trajectory.fields {
             if field.begin < header.end {
@@ -67,7 +67,8 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Checks that all frames are there that the header counts; and where it counts none, that the last one is whole.
+    /// Checks that the file contains all frames that the header counts. If the header counts none, the last frame must
+    /// be complete.
     pub(crate) fn check_last_frame(&self, file: &FileBytes) -> Result<()> {
         let Some(torn) = &self.torn else { return Ok(()) };
         let counted = match self.n_counted {
@@ -88,18 +89,19 @@ impl Layout {
         ))
     }
 
-    /// Bytes of all frames.
+    /// Returns the number of bytes of all frames.
     pub(crate) fn n_bytes(&self) -> u64 {
         self.parts.iter().map(|part| self.n_frames * part.stride).sum()
     }
 }
 
-/// Frames are records, which hold all variables that grow, one behind the other.
+/// Returns the layout of a file whose frames are records. A record contains all variables that grow, one after the
+/// other.
 fn records(file: &FileBytes, header: &Header, trajectory: &Trajectory) -> Result<Layout> {
     let stride = header.record_bytes(file)?;
     let growing = || header.variables.iter().filter(|variable| variable.is_record);
     let start = growing().map(|variable| variable.begin).min().unwrap_or(header.end);
-    // The bytes that fill up the last variable may be missing behind the last record.
+    // The bytes that pad the last variable may be missing after the last record.
     let mut first_end = start;
     for variable in growing() {
         let end =
@@ -133,7 +135,7 @@ fn records(file: &FileBytes, header: &Header, trajectory: &Trajectory) -> Result
     Ok(Layout { parts, n_frames, n_counted: header.n_records, uncounted_bytes, torn })
 }
 
-/// The file does not grow: each variable holds all frames, one behind the other.
+/// Returns the layout of a file that does not grow. Each variable contains all frames, one after the other.
 fn fixed(file: &FileBytes, trajectory: &Trajectory, n_counted: u64) -> Layout {
     let n_whole = |field: &Field| (file.len().saturating_sub(field.begin) / field.n_bytes).min(n_counted);
     let n_frames = trajectory.fields.iter().map(n_whole).min().unwrap_or(0);

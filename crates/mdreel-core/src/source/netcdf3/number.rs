@@ -1,10 +1,11 @@
 //! Numbers of a variable: big-endian, in single or double precision, with a scale. Products are rounded as in NumPy and
-//! therefore as in MDAnalysis: an array and a scale of the same precision keep it; other products are double.
+//! therefore as in MDAnalysis. If an array and its scale have the same precision, so do their products. Otherwise,
+//! products have double precision.
 
 use crate::simd::Level;
 use crate::source::interleaved::{Number, Target, copy_run, copy_scattered};
 
-/// How the numbers of a variable are kept.
+/// Precision of the numbers of a variable, and their scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Numbers {
     Single,
@@ -14,17 +15,17 @@ pub(super) enum Numbers {
     DoubleTimes(f64),
 }
 
-/// Which of the atoms in a range of bytes are selected.
+/// Selected atoms in a range of bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Chosen<'a> {
-    /// All.
+    /// All atoms.
     Run,
-    /// Those in these slots, counted from any atom; and bytes from one frame to the next.
+    /// The atoms in these slots, whose origin is arbitrary, and the number of bytes from one frame to the next.
     Slots(&'a [u32], usize),
 }
 
 impl Numbers {
-    /// Bytes of a number.
+    /// Returns the number of bytes of a number.
     pub(crate) fn n_bytes(self) -> u64 {
         match self {
             Numbers::Single | Numbers::SingleTimesSingle(_) | Numbers::SingleTimesDouble(_) => 4,
@@ -32,7 +33,7 @@ impl Numbers {
         }
     }
 
-    /// The same numbers times a factor.
+    /// Returns the same numbers multiplied by a factor.
     pub(crate) fn times(self, factor: f64) -> Self {
         match self {
             _ if factor == 1.0 => self,
@@ -44,7 +45,7 @@ impl Numbers {
         }
     }
 
-    /// The `i`-th number in `bytes`.
+    /// Returns the `i`-th number in `bytes`.
     pub(crate) fn value(self, bytes: &[u8], i: usize) -> f64 {
         let single = || f32::from_be_bytes(bytes.as_chunks::<4>().0[i]);
         let double = || f64::from_be_bytes(bytes.as_chunks::<8>().0[i]);
@@ -57,7 +58,7 @@ impl Numbers {
         }
     }
 
-    /// Copies atoms in `bytes` to the target.
+    /// Copies the chosen atoms in `bytes` to the target.
     pub(crate) fn copy(self, level: Level, bytes: &[u8], chosen: Chosen<'_>, target: &mut Target<'_>) {
         match self {
             Numbers::Single => copy(level, bytes, chosen, Single, target),

@@ -14,21 +14,22 @@ use crate::source::rows::NextRows;
 use crate::unit_cell::UnitCell;
 use crate::units::KILOJOULE_PER_KILOCALORIE;
 
-/// What to load of a part of a frame, and where it goes.
+/// Parts of a frame to load, and their destination.
 #[derive(Debug)]
 pub(super) struct PartPlan {
     level: Level,
     start: u64,
     stride: u64,
-    /// Variables that are not of atoms.
+    /// Variables that do not contain atoms.
     small: Vec<Field>,
-    /// Wanted variables of atoms: those of the sections, in this order.
+    /// Selected variables of atoms, in the order of the sections.
     sections: Vec<(Quantity, Numbers)>,
     pieces: Pieces,
 }
 
 impl PartPlan {
-    /// Plans the reading of `wanted` quantities of the atoms at `places`, ascending by slot.
+    /// Plans the reading of the `wanted` quantities of the atoms at `places`, which are in ascending order of their
+    /// slots.
     pub(crate) fn new(part: &Part, places: &[Place], wanted: Quantities) -> Self {
         let (mut small, mut needed) = (Vec::new(), Vec::new());
         let (mut quantities, mut sections) = (Vec::new(), Vec::new());
@@ -56,18 +57,18 @@ impl PartPlan {
         }
     }
 
-    /// What to load.
+    /// Returns the pieces to load.
     pub(crate) fn pieces(&self) -> &Pieces {
         &self.pieces
     }
 
-    /// Where the pieces of a load are in a frame.
+    /// Returns the positions of the pieces of a load for a frame.
     pub(crate) fn ranges(&self, load: Range<usize>, frame: u64) -> impl Iterator<Item = Range<u64>> {
         let start = self.start + frame * self.stride;
         self.pieces.all()[load].iter().map(move |piece| start + piece.bytes.start..start + piece.bytes.end)
     }
 
-    /// Takes what is in `bytes` of a piece into the `i`-th frame of `batch`, or into its row.
+    /// Copies the contents of the `bytes` of a piece to the `i`-th frame of `batch`, or to its row.
     pub(crate) fn take(
         &self,
         piece: usize,
@@ -105,7 +106,7 @@ impl PartPlan {
     }
 }
 
-/// Sets the lengths (`first` = 0) or the angles (3) of the cell.
+/// Sets the lengths (`first` is 0) or the angles (`first` is 3) of the cell.
 fn set_cell(numbers: Numbers, bytes: &[u8], first: usize, batch: &mut FrameBatch, i: usize) {
     let header = batch.header_mut(i);
     let mut dimensions = header.unit_cell.map_or([0.0; 6], |cell| cell.dimensions());

@@ -15,7 +15,7 @@ use crate::source::{AtomSelection, Reader};
 use crate::span::{Recorder, SpanKind};
 use crate::unit_cell::UnitCell;
 
-/// Reads the selected atoms of a NetCDF file.
+/// Reader of the selected atoms of a NetCDF file.
 #[derive(Debug)]
 pub(super) struct NetCdf3Reader<'a> {
     file: &'a FileBytes,
@@ -29,7 +29,7 @@ pub(super) struct NetCdf3Reader<'a> {
 }
 
 impl<'a> NetCdf3Reader<'a> {
-    /// A reader of those quantities of `atoms` that are `present`.
+    /// Creates a reader of the `present` quantities of `atoms`.
     pub(crate) fn new(file: &'a FileBytes, layout: &'a Layout, atoms: &AtomSelection, present: Quantities) -> Self {
         let places = Place::of_slots(atoms.indices());
         NetCdf3Reader {
@@ -44,14 +44,14 @@ impl<'a> NetCdf3Reader<'a> {
         }
     }
 
-    /// Frames that may be loaded together without the load growing too large.
+    /// Returns the number of frames that can be loaded together without exceeding the size of a load.
     fn room(&self) -> u64 {
         let frame_bytes: u64 = self.plans.iter().map(|plan| plan.pieces().n_bytes()).sum();
         (LOAD_BYTES / frame_bytes.max(1)).max(1)
     }
 
-    /// Replaces what `batch` holds with the next frames: as many as it has room for, or one load of them if they go to
-    /// `rows`.
+    /// Replaces the contents of `batch` with the next frames: as many as it has room for, or the frames of one load if
+    /// they go to `rows`.
     fn read_next(
         &mut self,
         batch: &mut FrameBatch,
@@ -75,7 +75,7 @@ impl<'a> NetCdf3Reader<'a> {
         Ok(())
     }
 
-    /// Adds the chosen frames to `batch`, but for coordinates that go straight to `rows`.
+    /// Adds the chosen frames to `batch`. Some coordinates may go directly to `rows` instead.
     fn read_frames(
         &mut self,
         batch: &mut FrameBatch,
@@ -113,7 +113,7 @@ impl<'a> NetCdf3Reader<'a> {
                 }
                 self.bytes.confirm()?;
                 recorder.record(SpanKind::Decompress, start_ns, n_frames, n_bytes);
-                // Counted once, however many loads they take.
+                // The recorder counts each frame once, regardless of the number of loads.
                 n_frames = 0;
             }
         }
@@ -125,7 +125,7 @@ impl<'a> NetCdf3Reader<'a> {
     }
 }
 
-/// Whether a cell is one: programs write zeros for none.
+/// Returns whether a cell has lengths. Programs write zeros if there is no cell.
 fn has_lengths(cell: &UnitCell) -> bool {
     cell.dimensions()[..3].iter().any(|&length| length != 0.0)
 }

@@ -1,20 +1,20 @@
-//! Scanner of the header, one element after another.
+//! Scanner of the header, which reads one element after another.
 
 use super::version::Version;
 use crate::error::{Error, Result};
 use crate::source::bytes::FileBytes;
 
-/// Bytes that are read at a time; most headers are smaller.
+/// Number of bytes to read at a time. Most headers are smaller.
 const WINDOW: u64 = 4 << 10;
 
-/// Elements that no header has more of: attributes of a variable, dimensions, variables. It bounds what a damaged file
-/// can make a reader take.
+/// Maximum number of elements of a list of attributes, dimensions or variables. The limit bounds the memory that a
+/// damaged file can make a reader allocate.
 const MOST_ELEMENTS: u64 = 1 << 16;
 
-/// A name longer than this is none.
+/// Maximum number of bytes of a name.
 const LONGEST_NAME: u64 = 1 << 12;
 
-/// Reads the elements of a header in their order.
+/// Scanner of the elements of a header, in their order.
 #[derive(Debug)]
 pub(super) struct HeaderScanner<'a> {
     file: &'a FileBytes,
@@ -25,7 +25,7 @@ pub(super) struct HeaderScanner<'a> {
 }
 
 impl<'a> HeaderScanner<'a> {
-    /// Finds out the version; goes on behind it.
+    /// Creates a scanner, which reads the version and continues after it.
     pub(crate) fn new(file: &'a FileBytes) -> Result<Self> {
         let mut scanner = HeaderScanner { file, version: Version::Classic, window: Vec::new(), window_start: 0, at: 0 };
         let magic: [u8; 4] = scanner.take("the signature")?;
@@ -43,22 +43,23 @@ impl<'a> HeaderScanner<'a> {
         Ok(scanner)
     }
 
-    /// The file's version.
+    /// Returns the version of the file.
     pub(crate) fn version(&self) -> Version {
         self.version
     }
 
-    /// The next byte.
+    /// Returns the position of the next byte.
     pub(crate) fn at(&self) -> u64 {
         self.at
     }
 
-    /// A 32-bit number: the tag of a list, or a type.
+    /// Reads a 32-bit number, which is the tag of a list or a type.
     pub(crate) fn u32(&mut self, what: &str) -> Result<u32> {
         Ok(u32::from_be_bytes(self.take(what)?))
     }
 
-    /// A count, length or number of a dimension: 32 bits, or 64 in CDF-5. All bits set stand for [`u64::MAX`].
+    /// Reads a count, a length or the number of a dimension, with 32 bits, or 64 bits in CDF-5. Returns [`u64::MAX`] if
+    /// all bits are set.
     fn size_or_all_ones(&mut self, what: &str) -> Result<u64> {
         if self.version.has_wide_sizes() {
             return Ok(u64::from_be_bytes(self.take(what)?));
@@ -67,7 +68,7 @@ impl<'a> HeaderScanner<'a> {
         Ok(if size == u32::MAX { u64::MAX } else { u64::from(size) })
     }
 
-    /// A count, length or number of a dimension, which may not be negative.
+    /// Reads a count, a length or the number of a dimension, which must not be negative.
     pub(crate) fn size(&mut self, what: &str) -> Result<u64> {
         let at = self.at;
         let size = self.size_or_all_ones(what)?;
@@ -78,7 +79,7 @@ impl<'a> HeaderScanner<'a> {
         Ok(size)
     }
 
-    /// The number of records; `None` where its writer left it open.
+    /// Reads the number of records. Returns `None` if the writer left it open.
     pub(crate) fn n_records(&mut self) -> Result<Option<u64>> {
         let at = self.at;
         match self.size_or_all_ones("the number of records")? {
@@ -90,12 +91,13 @@ impl<'a> HeaderScanner<'a> {
         }
     }
 
-    /// The size of a variable, which says nothing that its dimensions do not, and may be wrong where it is large.
+    /// Skips the size of a variable. The dimensions give the same information, and the size may be wrong if it is
+    /// large.
     pub(crate) fn skip_variable_size(&mut self) -> Result<()> {
         self.size_or_all_ones("the size of a variable").map(drop)
     }
 
-    /// Where a variable begins.
+    /// Reads the position at which a variable begins.
     pub(crate) fn offset(&mut self, what: &str) -> Result<u64> {
         let at = self.at;
         let offset = match self.version {
@@ -109,7 +111,7 @@ impl<'a> HeaderScanner<'a> {
         Ok(offset)
     }
 
-    /// The beginning of a list: how many elements it has. An absent list has the tag 0 and no elements.
+    /// Reads the beginning of a list and returns its number of elements. An absent list has the tag 0 and no elements.
     pub(crate) fn list(&mut self, what: &str, tag: u32) -> Result<u64> {
         let at = self.at;
         let found = self.u32(what)?;
@@ -125,7 +127,7 @@ impl<'a> HeaderScanner<'a> {
         Ok(count)
     }
 
-    /// A name.
+    /// Reads a name.
     pub(crate) fn name(&mut self, what: &str) -> Result<String> {
         let at = self.at;
         let length = self.size(what)?;
@@ -137,7 +139,7 @@ impl<'a> HeaderScanner<'a> {
         Ok(name)
     }
 
-    /// `length` bytes.
+    /// Reads `length` bytes.
     pub(crate) fn bytes(&mut self, what: &str, length: u64) -> Result<&[u8]> {
         let end = self.end_of(what, length)?;
         if self.at < self.window_start || end > self.window_start + self.window.len() as u64 {
@@ -150,13 +152,13 @@ impl<'a> HeaderScanner<'a> {
         Ok(&self.window[start..start + length as usize])
     }
 
-    /// Passes over `length` bytes.
+    /// Skips `length` bytes.
     pub(crate) fn skip(&mut self, what: &str, length: u64) -> Result<()> {
         self.at = self.end_of(what, length)?;
         Ok(())
     }
 
-    /// An error at byte `at`.
+    /// Returns an error at byte `at`.
     pub(crate) fn error(&self, at: u64, message: String) -> Error {
         Error::format(self.file.path(), None, Some(at), message)
     }
@@ -175,7 +177,7 @@ impl<'a> HeaderScanner<'a> {
     }
 }
 
-/// Bytes that fill the last word of four bytes.
+/// Returns the number of bytes that fill the last word of four bytes.
 pub(super) fn padding(length: u64) -> u64 {
     length.wrapping_neg() % 4
 }

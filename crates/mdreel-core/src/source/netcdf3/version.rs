@@ -1,18 +1,18 @@
-//! Versions of the format and types of numbers.
+//! Versions of the format, and types of numbers.
 
-/// How wide sizes and offsets are.
+/// Version of the format, which determines the width of sizes and offsets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
     /// CDF-1: sizes and offsets of 32 bits.
     Classic,
-    /// CDF-2: offsets of 64 bits, which AMBER demands.
+    /// CDF-2: offsets of 64 bits, which AMBER requires.
     Offset64,
     /// CDF-5: sizes and offsets of 64 bits, and more types.
     Data64,
 }
 
 impl Version {
-    /// The version that the fourth byte of a file says.
+    /// Returns the version for the fourth byte of a file.
     pub(super) fn from_byte(byte: u8) -> Option<Self> {
         match byte {
             1 => Some(Version::Classic),
@@ -22,7 +22,7 @@ impl Version {
         }
     }
 
-    /// Its name.
+    /// Returns the name of the version.
     pub fn name(self) -> &'static str {
         match self {
             Version::Classic => "CDF-1",
@@ -36,18 +36,18 @@ impl Version {
     }
 }
 
-/// The type of a variable or an attribute.
+/// Type of a variable or an attribute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Type {
     Char,
     Float,
     Double,
-    /// An integer of so many bytes.
+    /// An integer with this number of bytes.
     Integer(u8),
 }
 
 impl Type {
-    /// The type of that code; those above 6 exist in CDF-5 only.
+    /// Returns the type with this code. Codes above 6 exist only in CDF-5.
     pub(crate) fn from_code(code: u32, version: Version) -> Option<Self> {
         match code {
             1 => Some(Type::Integer(1)),
@@ -65,7 +65,7 @@ impl Type {
         }
     }
 
-    /// Bytes of a number.
+    /// Returns the number of bytes of a number.
     pub(crate) fn n_bytes(self) -> u64 {
         match self {
             Type::Char => 1,

@@ -1,9 +1,10 @@
 //! Header of a TRR frame: the sections of the frame and their sizes.
 //!
-//! Source: the XDR layout written by GROMACS: big-endian 32-bit words `magic 13 12 "GMX_trn_file"`, the sizes in bytes
-//! of ten sections (`ir e box vir pres top sym x v f`), `natoms step nre`, then time and lambda, and the sections in
-//! that order. All real numbers of a frame have 4 or 8 bytes; which, follows from the sizes. Every frame has a header
-//! of its own and may have other sections than the one before. The step has 32 bits, whatever GROMACS counts with.
+//! Source: the XDR layout written by GROMACS. A header consists of big-endian 32-bit words:
+//! `magic 13 12 "GMX_trn_file"`, the sizes in bytes of ten sections (`ir e box vir pres top sym x v f`), and
+//! `natoms step nre`. The time, lambda, and the sections follow in that order. All real numbers of a frame have 4 or 8
+//! bytes, which follows from the sizes. Every frame has its own header and may have different sections than the
+//! previous frame. The step has 32 bits, regardless of the type in GROMACS.
 
 use std::ops::Range;
 
@@ -13,59 +14,61 @@ use crate::source::located::ChainedHeader;
 use crate::source::pieces::Section;
 use crate::writer::trr::BEGINNING;
 
-/// The magic number.
+/// Magic number.
 const MAGIC: u32 = 1993;
-/// Bytes up to and with `nre`.
+/// Number of bytes up to and including `nre`.
 const INTEGERS_LEN: usize = 76;
-/// Bytes of the longest header.
+/// Number of bytes of the longest header.
 pub(crate) const MAX_HEADER_LEN: usize = INTEGERS_LEN + 16;
-/// The sections, in the order of their sizes.
+/// Names of the sections, in the order of their sizes.
 const NAMES: [&str; 10] = ["ir", "e", "box", "virial", "pressure", "top", "sym", "positions", "velocities", "forces"];
-/// Which of them are the box, the virial and the pressure, and the three quantities.
+/// Index of the box.
 const BOX: usize = 2;
+/// Indices of the box, the virial and the pressure.
 const MATRICES: Range<usize> = 2..5;
+/// Indices of the positions, the velocities and the forces.
 const QUANTITIES: Range<usize> = 7..10;
 
-/// Which sections per frame has, and how large they are: frames of the same shape differ in their numbers only.
+/// Sections of a frame and their sizes. Frames of the same shape differ only in their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// Number of atoms.
     pub n_atoms: usize,
-    /// Bytes of a real number: 4 or 8.
+    /// Number of bytes of a real number: 4 or 8.
     pub real: u64,
     sizes: [u32; 10],
 }
 
-/// A frame's header, in the file's own units (ps, nm).
+/// Header of a frame, in the units of the file (ps, nm).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Header {
-    /// Positions of the sections.
+    /// Sections of the frame.
     pub shape: Shape,
     /// Integration step.
     pub step: i32,
-    /// Time in ps, rounded to single precision as MDAnalysis has it.
+    /// Time in ps, rounded to single precision as in MDAnalysis.
     pub time: f32,
-    /// Free-energy coupling parameter, rounded alike.
+    /// Free-energy coupling parameter, also rounded to single precision.
     pub lambda: f32,
 }
 
 impl Shape {
-    /// Bytes of the header.
+    /// Returns the number of bytes of the header.
     pub(crate) fn header_len(&self) -> u64 {
         INTEGERS_LEN as u64 + 2 * self.real
     }
 
-    /// Bytes of the whole frame.
+    /// Returns the number of bytes of the complete frame.
     pub(crate) fn frame_len(&self) -> u64 {
         self.header_len() + self.sizes.iter().map(|&size| u64::from(size)).sum::<u64>()
     }
 
-    /// Where the box begins, if there is one; it stands right behind the header.
+    /// Returns the position of the box, if there is one. The box directly follows the header.
     pub(crate) fn box_at(&self) -> Option<u64> {
         (self.sizes[BOX] > 0).then_some(self.header_len())
     }
 
-    /// Quantities of each atom in the frame.
+    /// Returns the quantities of each atom in the frame.
     pub(crate) fn present(&self) -> Quantities {
         Quantities::ALL
             .iter()
@@ -77,14 +80,15 @@ impl Shape {
         self.sizes[QUANTITIES.start + quantity as usize]
     }
 
-    /// Where a quantity stands in the frame, x, y, z of one atom after the other; `None` if the frame has none.
+    /// Returns the position of a quantity in the frame, with x, y and z of one atom after the other. Returns `None` if
+    /// the frame does not contain the quantity.
     pub(crate) fn section(&self, quantity: Quantity) -> Option<Section> {
         let before = &self.sizes[..QUANTITIES.start + quantity as usize];
         let start = self.header_len() + before.iter().map(|&size| u64::from(size)).sum::<u64>();
         (self.size(quantity) > 0).then_some(Section { start, stride: 3 * self.real })
     }
 
-    /// Finds the size of real numbers, and whether all sections agree with it.
+    /// Determines the size of real numbers, and checks that all sections agree with it.
     fn new(n_atoms: u32, sizes: [u32; 10]) -> Result<Self, Fault> {
         let byte = |section: usize| (BEGINNING.len() + 4 * section) as u64;
         if n_atoms == 0 || n_atoms > i32::MAX as u32 {

@@ -1,12 +1,13 @@
-//! Numbers of a section: big-endian, in single or double precision, times the factor of their unit.
+//! Numbers of a section: big-endian, in single or double precision, multiplied by the factor of their unit.
 
 use crate::source::interleaved::Number;
 
-/// Single precision.
+/// A number in single precision, multiplied by this factor.
 #[derive(Clone, Copy)]
 pub(super) struct SingleTimes(pub f32);
 
-/// Double precision: rounded to single before units are converted, as in MDAnalysis.
+/// A number in double precision, multiplied by this factor. It is rounded to single precision before the
+/// multiplication, as in MDAnalysis.
 #[derive(Clone, Copy)]
 pub(super) struct DoubleTimes(pub f32);
 

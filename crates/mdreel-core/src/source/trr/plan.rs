@@ -10,15 +10,15 @@ use crate::source::rows::NextRows;
 use crate::unit_cell::UnitCell;
 use crate::units::ANGSTROM_PER_NANOMETRE;
 
-/// Forces are energies by lengths: from kJ/(mol nm) to kJ/(mol Å).
+/// Factor of forces, which are energies divided by lengths: from kJ/(mol nm) to kJ/(mol Å).
 const PER_ANGSTROM_OF_PER_NANOMETRE: f32 = 0.1;
 
 /// Parts of the frames of a shape to load, and their destination.
 #[derive(Debug)]
 pub(super) struct FramePlan {
-    /// Of which frames.
+    /// Shape of the frames.
     pub shape: Shape,
-    /// Wanted quantities that the frames have: those of the sections, in this order.
+    /// Selected quantities that the frames have, in the order of the sections.
     pub present: Quantities,
     level: Level,
     quantities: Vec<Quantity>,
@@ -26,24 +26,24 @@ pub(super) struct FramePlan {
 }
 
 impl FramePlan {
-    /// Plans the reading of `wanted` quantities of the atoms in `places`.
+    /// Plans the reading of the `wanted` quantities of the atoms in `places`.
     pub(crate) fn new(shape: Shape, wanted: Quantities, places: &[Place]) -> Self {
         let present = wanted.both(shape.present());
         let found = |quantity: Quantity| Some((quantity, shape.section(quantity)?));
         let (quantities, sections): (Vec<_>, Vec<Section>) = present.iter().filter_map(found).unzip();
         let box_len = shape.box_at().map_or(0, |_| 9 * shape.real);
-        // The longest header there is, as a frame may turn out to have another shape.
+        // The first piece covers the longest possible header, because a frame may turn out to have a different shape.
         let head = 0..(shape.header_len() + box_len).max(MAX_HEADER_LEN as u64);
         let pieces = Pieces::new(&[head], &sections, &[], shape.frame_len(), places);
         FramePlan { shape, present, level: Level::detect(), quantities, pieces }
     }
 
-    /// Pieces to load. The first piece begins with the header.
+    /// Returns the pieces to load. The first piece begins with the header.
     pub(crate) fn pieces(&self) -> &Pieces {
         &self.pieces
     }
 
-    /// The cell, in the bytes of the first piece; nine zeros are none.
+    /// Returns the unit cell in the bytes of the first piece. Nine zeros mean that there is no unit cell.
     pub(crate) fn unit_cell(&self, bytes: &[u8]) -> Option<UnitCell> {
         let numbers = &bytes[self.shape.box_at()? as usize..];
         let mut vectors = [[0.0; 3]; 3];
@@ -55,7 +55,7 @@ impl FramePlan {
         vectors.iter().flatten().any(|&v| v != 0.0).then_some(UnitCell::Nanometres(vectors))
     }
 
-    /// Copies the atoms in `bytes` of `piece` to where they belong in the `i`-th frame of `batch`, or in its row.
+    /// Copies the atoms in `bytes` of `piece` to their places in the `i`-th frame of `batch`, or in its row.
     pub(crate) fn gather(
         &self,
         piece: &Piece,
@@ -73,7 +73,7 @@ impl FramePlan {
                 Quantity::Forces => PER_ANGSTROM_OF_PER_NANOMETRE,
             };
             let (bytes, slots) = (&bytes[part.bytes.clone()], self.pieces.slots(part));
-            // Most often the next frame has the same shape.
+            // In most cases, the next frame has the same shape.
             let frame_bytes = self.shape.frame_len() as usize;
             match (self.shape.real, part.is_run) {
                 (4, true) => copy_run(self.level, bytes, SingleTimes(factor), &mut target),

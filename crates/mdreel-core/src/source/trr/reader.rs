@@ -1,8 +1,8 @@
-//! One worker's way through a TRR file.
+//! Reader of one worker for a TRR file.
 //!
-//! What to load of a frame follows from its shape, which only its header tells. So that frames can be loaded many at a
-//! time, the shape is guessed: from the length that the index knows, or to be that of the frame before. Every header is
-//! looked at when it is there; from the first wrong guess on, frames are loaded again.
+//! The parts of a frame to load follow from its shape, which only its header contains. To load many frames at a time,
+//! the reader guesses their shape: from the length in the index, or as the shape of the previous frame. It checks every
+//! header after loading it. If a guess is wrong, it loads the frames from this one on again.
 
 use std::ops::Range;
 
@@ -22,24 +22,24 @@ use crate::span::{Recorder, SpanKind};
 /// A frame to be read.
 #[derive(Debug, Clone, Copy)]
 struct Chosen {
-    /// Number in the trajectory, or in the block if the frames before it are not known.
+    /// Number in the trajectory, or in the block if the number of frames before the block is unknown.
     number: u64,
-    /// First byte in the file.
+    /// Position of the first byte in the file.
     offset: u64,
-    /// Which plan its shape is thought to need.
+    /// Index of the plan for the guessed shape.
     plan: usize,
 }
 
 /// Frames of an extent that have not been read yet.
 #[derive(Debug)]
 enum Rest {
-    /// Frames by number, from the `next`-th on.
+    /// The frames of `set` from the `next`-th on.
     Frames { set: FrameSet, next: u64 },
-    /// Frames that start from `at` to before `end`; the next one is the `number`-th.
+    /// The frames that start at `at` or later and before `end`. The next frame has the number `number`.
     Bytes { at: u64, end: u64, number: u64 },
 }
 
-/// One worker's way through a TRR file.
+/// Reader of the frames of a TRR file for one worker.
 #[derive(Debug)]
 pub(super) struct TrrReader<'a> {
     file: &'a LocatedFile<Header>,
@@ -48,11 +48,12 @@ pub(super) struct TrrReader<'a> {
     bytes: ByteReader<'a>,
     rest: Rest,
     located: LocatedFrames,
-    /// A plan for each shape that was met.
+    /// Plans for the shapes found so far.
     plans: Vec<FramePlan>,
-    /// The plan of the frame that was read last.
+    /// Index of the plan of the last frame that was read.
     latest: usize,
-    /// Frames to guess at a time: one after a wrong guess, and more as guesses prove right.
+    /// Maximum number of frames to guess at a time. It is one after a wrong guess, and doubles after each load without
+    /// one.
     trust: usize,
     chosen: Vec<Chosen>,
     ranges: Vec<Range<u64>>,
@@ -75,7 +76,7 @@ impl<'a> TrrReader<'a> {
         }
     }
 
-    /// The plan for frames like that with this header.
+    /// Returns the index of the plan for frames with this header's shape.
     fn plan_of(&mut self, header: &Header) -> usize {
         self.plans.iter().position(|plan| plan.shape == header.shape).unwrap_or_else(|| {
             self.plans.push(FramePlan::new(header.shape, self.wanted, &self.places));
@@ -96,7 +97,7 @@ impl<'a> TrrReader<'a> {
             let Some(frame) = self.guess(self.chosen.len() as u64)? else { break };
             let plan = self.plans[frame.plan].pieces();
             n_bytes += plan.n_bytes();
-            // A frame of several loads has them for itself.
+            // A frame that needs several loads does not share them with other frames.
             if !self.chosen.is_empty() && (n_bytes > LOAD_BYTES || plan.loads().len() > 1) {
                 break;
             }
@@ -108,7 +109,7 @@ impl<'a> TrrReader<'a> {
         Ok(())
     }
 
-    /// The frame behind those that are chosen, if it can be loaded together with them.
+    /// Returns the frame after the chosen ones, if it can be loaded together with them.
     fn guess(&mut self, n_chosen: u64) -> Result<Option<Chosen>> {
         let last = self.chosen.last().map(|last| (last.offset, self.plans[last.plan].shape.frame_len()));
         let (number, offset, len) = match &self.rest {
@@ -118,7 +119,7 @@ impl<'a> TrrReader<'a> {
                 }
                 let number = set.get(next + n_chosen);
                 let range = self.file.range(number)?;
-                // Ranges are loaded in ascending order: a step back ends the load.
+                // Ranges are loaded in ascending order, so a step back ends the load.
                 if last.is_some_and(|(offset, len)| range.start < offset + len) {
                     return Ok(None);
                 }
@@ -158,8 +159,8 @@ impl<'a> TrrReader<'a> {
         Ok(Some(Chosen { number, offset, plan }))
     }
 
-    /// Whether the header in the loaded bytes of a chosen frame is what it was thought to be; if not, the next guess
-    /// will be better.
+    /// Checks whether the header in the loaded bytes of a chosen frame has the guessed shape, and returns it if so.
+    /// Otherwise, the next guess uses the shape in this header.
     fn check(&mut self, frame: &Chosen, slot: usize) -> Result<Option<Header>> {
         let header = match self.file.check_header(self.bytes.get(slot), frame.offset) {
             Ok(header) => header,
@@ -179,8 +180,8 @@ impl<'a> TrrReader<'a> {
         Ok(None)
     }
 
-    /// Replaces what `batch` holds with the next frames: as many as it has room for, or one load of them if they go to
-    /// `rows`.
+    /// Replaces the contents of `batch` with the next frames: as many as it has room for, or the frames of one load if
+    /// they go to `rows`.
     fn read_next(
         &mut self,
         batch: &mut FrameBatch,
@@ -190,7 +191,8 @@ impl<'a> TrrReader<'a> {
         batch.check(self.places.len())?;
         batch.clear();
         while batch.len() < batch.capacity() {
-            // Headers of a file that was cut meanwhile look corrupt: the cut is the better message.
+            // If the file is truncated during the load, headers look corrupt. The truncation is the better error
+            // message.
             let chosen = self.choose(batch.capacity() - batch.len());
             chosen.or_else(|error| self.bytes.confirm().and(Err(error)))?;
             if self.chosen.is_empty() {
@@ -205,7 +207,8 @@ impl<'a> TrrReader<'a> {
         Ok(())
     }
 
-    /// Adds the chosen frames to `batch`, up to the first wrong guess, but for coordinates that go straight to `rows`.
+    /// Adds the chosen frames to `batch`, up to the first wrong guess. Some coordinates may go directly to `rows`
+    /// instead.
     fn read_chosen(
         &mut self,
         batch: &mut FrameBatch,
@@ -228,7 +231,7 @@ impl<'a> TrrReader<'a> {
             let n_frames = if load == 0 { chosen.len() as u64 } else { 0 };
             let start_ns = recorder.record(SpanKind::Read, start_ns, n_frames, n_bytes);
             let gathered = self.gather(&chosen, load, first, batch, rows.as_deref_mut());
-            // A truncated file looks corrupt; the truncation gives the better message.
+            // A truncated file looks corrupt. The truncation is the better error message.
             self.bytes.confirm()?;
             gathered?;
             let n_added = if load == 0 { (batch.len() - first) as u64 } else { 0 };
@@ -255,7 +258,7 @@ impl<'a> TrrReader<'a> {
         Ok(())
     }
 
-    /// Splits the loaded bytes. The first load of frames adds them to `batch`, from the `first`-th on.
+    /// Distributes the loaded bytes. The first load of frames adds them to `batch`, from the `first`-th on.
     fn gather(
         &mut self,
         chosen: &[Chosen],

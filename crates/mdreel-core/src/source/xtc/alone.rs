@@ -1,4 +1,5 @@
-//! Single XTC frame in memory, with the same bytes as in a file, as a section of a channel's frame stores it.
+//! Decoding of a single XTC frame in memory, with the same bytes as in a file. A section of a channel's frame has this
+//! form.
 
 use super::coded::Coded;
 use super::control::Wanted;
@@ -13,8 +14,8 @@ use crate::source::bytes::MARGIN;
 use crate::source::fault::Fault;
 use crate::source::located::ChainedHeader;
 
-/// The positions, Å, of a frame of `n_atoms` atoms that is all of `bytes`: three numbers an atom, and the bits that
-/// reading the file gives.
+/// Returns the positions, in Å, of a frame of `n_atoms` atoms, with three numbers per atom. The frame must take up all
+/// of `bytes`. The result is bit for bit the same as that of reading the file.
 pub fn positions(bytes: &[u8], n_atoms: usize) -> Result<Vec<f32>, Fault> {
     let (_, batch) = decode(bytes, n_atoms)?;
     let columns = batch.columns(0);
@@ -22,7 +23,8 @@ pub fn positions(bytes: &[u8], n_atoms: usize) -> Result<Vec<f32>, Fault> {
     Ok(rows.flat_map(|((&x, &y), &z)| [x, y, z]).collect())
 }
 
-/// The header and all positions of such a frame. The positions are compared with all values in the header.
+/// Decodes the header and all positions of such a frame. If the coordinates are compressed, their extremes must be
+/// those of the header.
 pub(super) fn decode(bytes: &[u8], n_atoms: usize) -> Result<(Header, FrameBatch), Fault> {
     let cut = || Fault::new(bytes.len() as u64, "the frame ends in the middle of its header");
     let header = Header::parse(bytes)?.ok_or_else(cut)?;
@@ -42,7 +44,7 @@ pub(super) fn decode(bytes: &[u8], n_atoms: usize) -> Result<(Header, FrameBatch
     match &header.storage {
         Storage::Plain => decode_plain(coded, &atoms, &mut columns),
         Storage::Compressed(compression) => {
-            // The decoder loads whole words.
+            // The decoder loads complete words.
             let mut padded = Vec::with_capacity(coded.len() + MARGIN);
             padded.extend_from_slice(coded);
             padded.resize(coded.len() + MARGIN, 0);
@@ -119,7 +121,7 @@ mod tests {
             for change in [0x01, 0x80, 0xff] {
                 let mut damaged = bytes.clone();
                 damaged[at] ^= change;
-                // A fault, or other positions: the checksum of the section tells which.
+                // Damage causes a fault or changes positions. The checksum of the section detects both.
                 let _ = positions(&damaged, 200).map(|found| assert_eq!(found.len(), 600));
             }
         }

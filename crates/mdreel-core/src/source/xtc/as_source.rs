@@ -1,4 +1,4 @@
-//! XTC files as sources.
+//! Implementation of [`Source`] for XTC files.
 
 use super::Xtc;
 use super::reader::XtcReader;

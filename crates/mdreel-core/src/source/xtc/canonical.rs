@@ -1,9 +1,9 @@
-//! Test whether a frame is packed as the reference library of the format packs it.
+//! Test of whether a frame is packed in the same way as by the reference library of the format.
 //!
-//! The format leaves some choices to the writer: which coordinates are stored as differences, how many in a row, and
-//! with how many bits. All writers that we know make the choices of that library, and so does mdreel. Packing a decoded
-//! frame again therefore gives the same bytes. Damage that changes coordinates rarely gives coordinates for which the
-//! same choices are right. Another writer may choose differently, so the test applies to a file only if frames at its
+//! The format leaves some choices to the writer: which coordinates it stores as differences, how many in a row, and
+//! with how many bits. All known writers make the choices of that library, and so does mdreel. Packing a decoded frame
+//! again therefore gives the same bytes. If damage changes coordinates, the stored choices are rarely right for the
+//! changed coordinates. Another writer may choose differently, so the test applies to a file only if frames at its
 //! beginning pass it.
 
 use super::alone;
@@ -15,15 +15,16 @@ use crate::source::located::LocatedFile;
 use crate::units::ANGSTROM_PER_NANOMETRE;
 use crate::writer::xtc::repack::Repacker;
 
-/// Frames at the beginning of a file that are looked at, and how many of them must be canonical: one may be damaged,
-/// and a single one of few atoms may be canonical by chance.
+/// Number of frames at the beginning of a file that [`is_kept`] examines.
 const LOOKED_AT: u64 = 4;
+/// Number of these frames that must be canonical. One of the frames may be damaged, and a single frame of few atoms may
+/// be canonical by chance.
 const ENOUGH: usize = 2;
-/// Integers below this are found again from coordinates in single precision: these are rounded four times on the way to
-/// them and back, which moves an integer by less than a quarter.
+/// Limit of the integers that can be recovered from coordinates in single precision. The conversion to a coordinate and
+/// back rounds four times. This changes an integer below the limit by less than a quarter.
 const MOST: u32 = 1 << 20;
 
-/// Whether the writer of `file` packs as we do, by its first frames.
+/// Determines from the first frames of `file` whether its writer packs frames as mdreel does.
 pub(super) fn is_kept(file: &LocatedFile<Header>) -> Result<bool> {
     let mut canonical = Canonical::default();
     let mut n_kept = 0;
@@ -41,16 +42,15 @@ pub(super) fn is_kept(file: &LocatedFile<Header>) -> Result<bool> {
     Ok(n_kept >= ENOUGH)
 }
 
-/// Packs frames again.
+/// Checker that packs decoded frames again and compares the bytes.
 #[derive(Debug, Default)]
 pub(super) struct Canonical {
     repacker: Repacker,
 }
 
 impl Canonical {
-    /// Checks a frame, of which all coordinates, Å, have been decoded and have the extremes of the header. Frames with
-    /// integers so large that they cannot be found again pass. The byte of a fault is counted from the start of the
-    /// frame.
+    /// Checks a frame. All of its coordinates, in Å, have been decoded and agree with the extremes in the header.
+    /// Frames with integers too large to be recovered pass. The byte of a fault is counted from the start of the frame.
     pub(crate) fn check(
         &mut self,
         compression: &Compression,

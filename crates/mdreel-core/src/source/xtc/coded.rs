@@ -1,4 +1,4 @@
-//! Frame before decoding: its compressed bytes and the packing of its big coordinates.
+//! Frames before decoding: the compressed bytes and the packing of the big coordinates.
 
 use std::cell::OnceCell;
 
@@ -7,12 +7,12 @@ use super::header::Compression;
 use super::radix::{MAX_PACKED_SIZE, Radix, packed_bits, unpack_field, unpack_wide};
 use crate::source::bytes::MARGIN;
 
-/// How a frame's big coordinates are packed.
+/// Packing of the big coordinates of a frame.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Big {
-    /// A mixed-radix number of so many bits.
+    /// A mixed-radix number with this number of bits.
     Packed(u32),
-    /// Three fields of their own.
+    /// Three separate fields with these numbers of bits.
     Fields([u32; 3]),
 }
 
@@ -24,7 +24,7 @@ impl Big {
         Big::Packed(packed_bits(sizes))
     }
 
-    /// Bits that a big coordinate takes.
+    /// Returns the number of bits of a big coordinate.
     pub(crate) fn bits(&self) -> u32 {
         match self {
             Big::Packed(bits) => *bits,
@@ -36,14 +36,14 @@ impl Big {
 /// A frame to be decoded.
 #[derive(Debug)]
 pub(crate) struct Coded<'a> {
-    /// The compressed bytes and the margin behind them.
+    /// The compressed bytes and the margin after them.
     bytes: &'a [u8],
     /// Number of compressed bytes according to the header.
     n_claimed: u64,
     pub(super) min: [i32; 3],
     pub(super) sizes: [u32; 3],
     pub(super) big: Big,
-    /// How to take apart a packed big coordinate that fits one load; made when it is first asked for.
+    /// Constants for splitting a packed big coordinate that fits one load. The first use creates them.
     radix: OnceCell<Option<Radix>>,
     small_index: u32,
     pub(super) inverse_precision: f32,
@@ -51,11 +51,11 @@ pub(crate) struct Coded<'a> {
 }
 
 impl<'a> Coded<'a> {
-    /// A frame with these parameters and these compressed bytes, or the first of them. `bytes` ends with [`MARGIN`]
-    /// bytes that are not the frame's.
+    /// Creates a frame from its parameters and its compressed bytes, which may be incomplete at the end. The last
+    /// [`MARGIN`] bytes of `bytes` do not belong to the frame.
     ///
     /// # Panics
-    /// If `bytes` is shorter than the margin.
+    /// Panics if `bytes` is shorter than the margin.
     pub(crate) fn new(compression: &Compression, n_atoms: usize, bytes: &'a [u8]) -> Self {
         assert!(bytes.len() >= MARGIN, "{} bytes, fewer than the margin of {MARGIN}", bytes.len());
         let n_bytes = (bytes.len() - MARGIN).min(usize::try_from(compression.n_bytes).unwrap_or(usize::MAX));
@@ -72,33 +72,33 @@ impl<'a> Coded<'a> {
         }
     }
 
-    /// Begins the walk over its groups.
+    /// Begins the walk over the groups of the frame.
     pub(crate) fn begin(&self, walks: &mut Walks<'a>, lane: usize) {
         walks.begin(lane, self.bytes, self.big.bits(), self.small_index);
     }
 
-    /// Where its compressed bytes start; [`MARGIN`] bytes are readable behind them.
+    /// Returns a pointer to the compressed bytes. [`MARGIN`] bytes after them are also readable.
     #[inline(always)]
     pub(super) fn data(&self) -> *const u8 {
         self.bytes.as_ptr()
     }
 
-    /// Its compressed bytes that are at hand, and whether these are all.
+    /// Returns the number of compressed bytes in memory, and whether the frame is complete.
     pub(super) fn extent(&self) -> (usize, bool) {
         (self.bytes.len() - MARGIN, (self.bytes.len() - MARGIN) as u64 == self.n_claimed)
     }
 
-    /// Number of compressed bytes according to its header.
+    /// Returns the number of compressed bytes according to the header.
     pub(super) fn n_claimed(&self) -> u64 {
         self.n_claimed
     }
 
-    /// The bits of the byte before `end` that stand behind its first `n_used` bits.
+    /// Returns the bits after the first `n_used` bits of the byte before `end`.
     pub(super) fn unused_bits(&self, end: usize, n_used: u32) -> u8 {
         (u32::from(self.bytes[end - 1]) << n_used) as u8
     }
 
-    /// Number of its atoms.
+    /// Returns the number of atoms.
     pub(super) fn n_atoms(&self) -> u64 {
         self.n_atoms
     }
@@ -108,34 +108,34 @@ impl<'a> Coded<'a> {
         [c[0].wrapping_add(self.min[0]), c[1].wrapping_add(self.min[1]), c[2].wrapping_add(self.min[2])]
     }
 
-    /// How to take apart its big coordinates, if they are packed and fit one load.
+    /// Returns the constants for splitting big coordinates, if these are packed and fit one load.
     pub(super) fn radix(&self) -> Option<&Radix> {
         self.radix.get_or_init(|| Radix::new(self.sizes, self.big.bits())).as_ref()
     }
 
-    /// The big coordinate at `bit`, for a radix.
+    /// Returns the big coordinate at `bit`, for packed coordinates with a radix.
     ///
     /// # Safety
-    /// A group must start at `bit` that a walk over this frame has found.
+    /// A group that a walk over this frame has found must start at `bit`.
     #[inline(always)]
     pub(super) unsafe fn word(&self, radix: &Radix, bit: u64) -> [i32; 3] {
-        // SAFETY: the walk ended the group within `bytes`, and the margin covers the load.
+        // SAFETY: the walk found the end of the group within `bytes`, and the margin covers the load.
         self.offset(unsafe { radix.unpack(self.data(), bit) })
     }
 
-    /// The same, for packed ones that have no radix.
+    /// Returns the big coordinate at `bit`, for packed coordinates without a radix.
     ///
     /// # Safety
-    /// As for [`Coded::word`].
+    /// The same as for [`Coded::word`].
     pub(super) unsafe fn wide(&self, bits: u32, bit: u64) -> [i32; 3] {
         // SAFETY: as for `word`.
         self.offset(unsafe { unpack_wide(self.data(), bit, self.sizes, bits) })
     }
 
-    /// The same, for [`Big::Fields`].
+    /// Returns the big coordinate at `bit`, for [`Big::Fields`].
     ///
     /// # Safety
-    /// As for [`Coded::word`].
+    /// The same as for [`Coded::word`].
     pub(super) unsafe fn fields(&self, bits: [u32; 3], bit: u64) -> [i32; 3] {
         let starts = [bit, bit + u64::from(bits[0]), bit + u64::from(bits[0] + bits[1])];
         // SAFETY: as for `word`.

@@ -1,9 +1,9 @@
 //! Control pass, which finds the start of each group of atoms without decoding coordinates.
 //!
-//! A group consists of a big coordinate, a flag bit, five more bits if the flag is set (run length and change of the
-//! small index), and a run of small coordinates. The position of the next group depends only on these few bits. Each
-//! step depends on the previous one through memory, so a single walk leaves the processor idle most of the time. The
-//! pass therefore walks through several frames side by side.
+//! A group consists of a big coordinate, a flag bit, and a run of small coordinates. If the flag is set, five more bits
+//! follow it, which contain the run length and the change of the small index. The position of the next group depends
+//! only on these few bits. Each step depends on the previous one through memory, so a single walk leaves the processor
+//! idle most of the time. The pass therefore walks through several frames side by side.
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
@@ -17,19 +17,19 @@ use crate::source::bytes::MARGIN;
 
 pub(crate) use walk::walk;
 
-/// Frames walked side by side.
+/// Number of frames that are walked side by side.
 pub(crate) const LANES: usize = 16;
-/// Groups that a call of [`walk()`] finds at most in each frame: few enough to stay in the first-level cache.
+/// Maximum number of groups that a call of [`walk()`] finds in each frame. This many groups fit the first-level cache.
 pub(crate) const CHUNK: usize = 96;
-/// Steps between two looks whether all frames are done.
+/// Number of steps between two tests of whether all walks are over.
 const STRIDE: usize = 16;
-/// Bits of a big coordinate at most: three fields of 32.
+/// Maximum number of bits of a big coordinate: three fields of 32 bits.
 const MAX_BIG_BITS: u32 = 96;
-/// Small coordinates that five bits can announce at most (a valid encoder writes 8).
+/// Maximum run length that five bits can encode. A valid encoder writes at most 8.
 pub(crate) const MAX_RUN: usize = 10;
 
-/// A group that holds selected atoms, in one word: from the lowest bit on 40 bits for where its big coordinate starts,
-/// 7 for the small index, 4 for the run length, 1 for the flag, 11 for the selected atoms.
+/// A group with selected atoms, packed into one word. From the lowest bit up, 40 bits hold the start of its big
+/// coordinate, 7 the small index, 4 the run length, 1 the flag and 11 the selected atoms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct Group(u64);
@@ -40,45 +40,45 @@ impl Group {
     const FLAG: u32 = 51;
     pub(super) const WANTED: u32 = 52;
 
-    /// Bit at which the big coordinate starts.
+    /// Returns the bit at which the big coordinate starts.
     #[inline(always)]
     pub(crate) fn bit(self) -> u64 {
         self.0 & ((1 << Self::INDEX) - 1)
     }
 
-    /// Small index of the run.
+    /// Returns the small index of the run.
     #[inline(always)]
     pub(crate) fn small_index(self) -> u8 {
         (self.0 >> Self::INDEX) as u8 & 0x7f
     }
 
-    /// Number of small coordinates.
+    /// Returns the number of small coordinates.
     #[inline(always)]
     pub(crate) fn run(self) -> usize {
         (self.0 >> Self::RUN) as usize & 0xf
     }
 
-    /// Bits between the big coordinate and the small ones: 1 or 6.
+    /// Returns the number of bits between the big coordinate and the small ones: 1 or 6.
     #[inline(always)]
     pub(crate) fn control_bits(self) -> u32 {
         1 + 5 * ((self.0 >> Self::FLAG) as u32 & 1)
     }
 
-    /// Bit `k` is set when the `k`-th atom of the group is selected.
+    /// Returns the selected atoms: bit `k` is set if the `k`-th atom of the group is selected.
     #[inline(always)]
     pub(crate) fn wanted(self) -> u32 {
         (self.0 >> Self::WANTED) as u32
     }
 }
 
-/// The selected atoms as a bit map, for the control pass to see at once which atoms of a group are selected.
+/// Bit map of the selected atoms, which gives the selected atoms of a group in one step.
 #[derive(Debug)]
 pub(crate) struct Wanted {
-    /// Eight bytes more than needed, so a whole word may be loaded for any atom.
+    /// Bit map, longer than needed by more than eight bytes, so that a complete word can be loaded for any atom.
     bits: Vec<u8>,
-    /// The first selected atom.
+    /// Index of the first selected atom.
     first: u64,
-    /// The index of the last selected atom, plus 1. The walk stops there, and reads `bits` up to there without a bounds
+    /// Index of the last selected atom, plus 1. The walk stops at this atom, and reads `bits` up to it without a bounds
     /// check.
     limit: u64,
     /// Whether every atom before `limit` is selected.
@@ -86,7 +86,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// The map of ascending `indices`.
+    /// Creates the map of ascending `indices`.
     pub(crate) fn new(indices: &[u32]) -> Self {
         let limit = indices.last().map_or(0, |&last| u64::from(last) + 1);
         let mut bits = vec![0; limit as usize / 8 + 16];
@@ -97,14 +97,15 @@ impl Wanted {
         Wanted { bits, first, limit, all: limit == indices.len() as u64 }
     }
 
-    /// How many atoms from `atom` on are not wanted, `atom < limit`; looks no farther than `enough`.
+    /// Returns the number of atoms from `atom` on that precede the next selected atom. `atom` must be less than
+    /// `limit`. The search stops after `enough` atoms, and the result is then a lower bound.
     fn distance(&self, atom: u64, enough: u64) -> u64 {
         if atom < self.first {
             return self.first - atom;
         }
         let mut at = atom;
         while at < atom + enough {
-            // SAFETY: `at < limit`, since the bit of `limit - 1` is set; `bits` holds `limit / 8 + 16` bytes.
+            // SAFETY: `at < limit`, because the bit of `limit - 1` is set. `bits` holds `limit / 8 + 16` bytes.
             let word = unsafe { self.bits.as_ptr().add((at >> 3) as usize).cast::<u64>().read_unaligned() };
             let rest = u64::from_le(word) >> (at & 7);
             if rest != 0 {
@@ -115,7 +116,7 @@ impl Wanted {
         enough
     }
 
-    /// The selected ones of the `run + 1` atoms from `atom` on, `atom <= limit`, `run <= MAX_RUN`.
+    /// Returns the selected atoms among the `run + 1` atoms from `atom` on, with `atom <= limit` and `run <= MAX_RUN`.
     #[inline(always)]
     fn of_group(&self, atom: u64, run: u64) -> u64 {
         // SAFETY: `bits` holds `limit / 8 + 16` bytes, and `atom` does not exceed `limit`.
@@ -124,18 +125,18 @@ impl Wanted {
     }
 }
 
-/// Why a walk came to its end.
+/// Reason why a walk ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// The last selected atom was reached.
+    /// The walk has reached the last selected atom.
     Reached,
-    /// The bits ran out: the next group does not fit.
+    /// The next group does not fit into the remaining bits.
     Overrun,
-    /// The small index left its range.
+    /// The small index has left its range.
     SmallIndex,
 }
 
-/// The walks over up to [`LANES`] frames: a column for each part of their state.
+/// State of the walks over up to [`LANES`] frames, with one array per variable.
 #[derive(Debug, Clone)]
 #[repr(align(64))]
 pub(crate) struct Walks<'a> {
@@ -150,11 +151,11 @@ pub(crate) struct Walks<'a> {
     end: [End; LANES],
 }
 
-/// The atom of a walk that is over for good.
+/// Atom index that marks a walk as over.
 const NOWHERE: u64 = u64::MAX;
 
 impl<'a> Walks<'a> {
-    /// No walk at all: lanes without a frame are over before they begin.
+    /// Creates walks without frames, which are over from the start.
     pub(crate) fn none() -> Self {
         static ZEROS: [u8; 16] = [0; 16];
         Walks {
@@ -170,12 +171,12 @@ impl<'a> Walks<'a> {
         }
     }
 
-    /// Begins the walk over the compressed bytes of a frame whose big coordinates take `big_bits` bits, at most 96.
-    /// `bytes` ends with [`MARGIN`] bytes that are not the frame's.
+    /// Begins the walk over the compressed bytes of a frame whose big coordinates have `big_bits` bits, at most 96. The
+    /// last [`MARGIN`] bytes of `bytes` do not belong to the frame.
     ///
     /// # Panics
-    /// If `bytes` is shorter than the margin, or one of the numbers is none that a frame may have: the walk reads
-    /// memory by them.
+    /// Panics if `bytes` is shorter than the margin, or if `lane`, `big_bits` or `small_index` is out of range. The
+    /// walk uses these numbers to address memory.
     pub(crate) fn begin(&mut self, lane: usize, bytes: &'a [u8], big_bits: u32, small_index: u32) {
         assert!(bytes.len() >= MARGIN, "{} bytes, fewer than the margin of {MARGIN}", bytes.len());
         assert!(big_bits <= MAX_BIG_BITS, "big coordinates of {big_bits} bits");
@@ -202,18 +203,19 @@ impl<'a> Walks<'a> {
         }
     }
 
-    /// Whether nothing is left to walk for the selected atoms.
+    /// Returns whether all walks have passed the last selected atom.
     pub(crate) fn are_over(&self, wanted: &Wanted) -> bool {
         self.atom.iter().all(|&atom| atom >= wanted.limit)
     }
 
-    /// Why a walk is over, the bit and the atom behind its last group.
+    /// Returns the reason why a walk ended, and the bit and the atom after its last group. The atom is `NOWHERE` if the
+    /// walk failed.
     pub(crate) fn end(&self, lane: usize) -> (End, u64, u64) {
         (self.end[lane], self.bit[lane], self.atom[lane])
     }
 }
 
-/// One lane's state, in registers as far as they go.
+/// State of one lane, which the compiler keeps in registers as far as possible.
 #[derive(Clone, Copy)]
 struct Lane {
     data: *const u8,
@@ -226,7 +228,7 @@ struct Lane {
     count: usize,
 }
 
-/// The groups with selected atoms that a call of [`walk()`] found, for each lane.
+/// Groups with selected atoms that a call of [`walk()`] found, for each lane.
 #[derive(Debug)]
 pub(crate) struct Groups {
     lanes: [[Group; CHUNK + 1]; LANES],
@@ -240,7 +242,7 @@ impl Default for Groups {
 }
 
 impl Groups {
-    /// Those of one lane.
+    /// Returns the groups of one lane.
     pub(crate) fn lane(&self, lane: usize) -> &[Group] {
         &self.lanes[lane][..self.counts[lane] as usize]
     }

@@ -1,4 +1,4 @@
-//! Decoding of a frame: from its compressed bytes to the coordinates of the selected atoms.
+//! Decoding of frames from compressed bytes to the coordinates of the selected atoms.
 
 use super::coded::Coded;
 use super::control::{End, Groups, LANES, Walks, Wanted, walk};
@@ -8,18 +8,18 @@ use crate::frame::ColumnsMut;
 use crate::simd::Level;
 use crate::source::fault::Fault;
 
-/// How the decoding of one frame went.
+/// Result of decoding one frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Decoded {
-    /// All selected atoms are there; so many compressed bytes were needed.
+    /// All selected atoms are decoded. This number of compressed bytes was needed.
     Whole(u64),
-    /// The bytes given were only the first of the frame, and not enough.
+    /// The frame was given only in part, and its bytes do not contain all selected atoms.
     NeedsMore,
-    /// The frame is corrupt; the byte is counted from the start of the compressed bytes.
+    /// The frame is corrupt. The byte of the fault is counted from the start of the compressed bytes.
     Corrupt(Fault),
 }
 
-/// Decodes frames; keeps its memory.
+/// Decoder of frames, which reuses its memory.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     level: Level,
@@ -28,7 +28,7 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
-    /// With the vector instructions of `level`.
+    /// Creates a decoder that uses the vector instructions of `level`.
     pub(crate) fn new(level: Level) -> Self {
         Decoder { level, groups: Box::default(), gather: Gather::new(level) }
     }
@@ -73,7 +73,7 @@ impl Decoder {
     }
 }
 
-/// How the walk over `frame` went.
+/// Converts the end of the walk over `frame` to the result of decoding it.
 fn judge(frame: &Coded<'_>, (end, bit, atom): (End, u64, u64)) -> Decoded {
     let (n_bytes, is_whole) = frame.extent();
     let corrupt = |message: String| Decoded::Corrupt(Fault::new(bit / 8, message));
@@ -91,14 +91,15 @@ fn judge(frame: &Coded<'_>, (end, bit, atom): (End, u64, u64)) -> Decoded {
     }
 }
 
-/// Checks the bits from `bit` on, where the groups of `atom` atoms end, and returns a defect. Damage that changes how
-/// long any group is shows here. Costs one comparison per frame.
+/// Checks the bits from `bit` on, where the groups of the first `atom` atoms end, and returns a description of a
+/// defect. This check detects damage that changes the length of any group. It costs one comparison per frame.
 fn wrong_rest(frame: &Coded<'_>, bit: u64, atom: u64) -> Option<String> {
     let (n_claimed, n_used) = (frame.n_claimed(), bit.div_ceil(8));
     if atom < frame.n_atoms() {
         let (n_atoms, n_bits) = (frame.n_atoms() - atom, 8 * n_claimed - bit);
         let big_bits = u64::from(frame.big.bits());
-        // Each of them is a big coordinate with 1 to 6 control bits, or a small one. Up to 7 bits fill the last byte.
+        // Each remaining atom has a big coordinate with 1 to 6 control bits, or a small coordinate. Up to 7 bits fill
+        // the last byte.
         let least = n_atoms * (big_bits + 1).min(u64::from(*SMALL_INDICES.start()));
         let most = n_atoms * (big_bits + 6).max(u64::from(*SMALL_INDICES.end())) + 7;
         return (n_bits < least || n_bits > most).then(|| {

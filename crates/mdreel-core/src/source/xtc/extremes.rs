@@ -8,16 +8,16 @@ use super::header::{Compression, MIN_AT};
 use crate::frame::Columns;
 use crate::source::fault::Fault;
 
-/// Checks the coordinates, Å, of all atoms of a frame. The byte of a fault is counted from the start of the frame.
+/// Checks the coordinates, in Å, of all atoms of a frame. The byte of a fault is counted from the start of the frame.
 ///
-/// Integers and coordinates are in the same order, so the least coordinate is that of the least integer. Integers
-/// above 2^24 may share a coordinate with their neighbours: these cannot be distinguished, and this is not necessary.
+/// Integers and coordinates have the same order, so the smallest integer has the smallest coordinate. Integers above
+/// 2^24 may have the same coordinate as their neighbours. The check does not need to distinguish these.
 pub(super) fn check(compression: &Compression, columns: &Columns<'_>) -> Result<(), Fault> {
     let inverse_precision = compression.inverse_precision();
     for (axis, column) in [columns.x, columns.y, columns.z].into_iter().enumerate() {
         let (least, largest) = extremes(column);
         let min = compression.min[axis];
-        // Sizes are at least 1, and the sum is the largest integer of the header, which has 32 bits.
+        // Each size is at least 1. The sum is the largest integer of the header, so it fits 32 bits.
         let max = min.wrapping_add_unsigned(compression.sizes[axis] - 1);
         let expected = [min, max].map(|value| angstrom(value, inverse_precision));
         if [least, largest] != expected {
@@ -31,12 +31,12 @@ pub(super) fn check(compression: &Compression, columns: &Columns<'_>) -> Result<
     Ok(())
 }
 
-/// The least and the largest of some numbers.
+/// Returns the smallest and the largest number of a column.
 fn extremes(column: &[f32]) -> (f32, f32) {
     const LANES: usize = 16;
     let (mut least, mut largest) = ([f32::INFINITY; LANES], [f32::NEG_INFINITY; LANES]);
     let (vectors, rest) = column.as_chunks::<LANES>();
-    // Comparisons, not `min` and `max`: these make one vector instruction each. There is no NaN among the numbers.
+    // Each of these comparisons compiles to one vector instruction, unlike `min` and `max`. The column contains no NaN.
     for vector in vectors {
         for lane in 0..LANES {
             least[lane] = if vector[lane] < least[lane] { vector[lane] } else { least[lane] };

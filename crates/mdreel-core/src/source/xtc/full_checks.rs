@@ -1,7 +1,7 @@
-//! Comparisons for readers that look for damage and decode all atoms of each frame.
+//! Checks for readers that look for damage and decode all atoms of each frame.
 //!
-//! Other readers decode only the selected atoms, as fast as possible, and compare only the values that this gives
-//! ([`super::decode`]).
+//! Other readers decode only the selected atoms, as fast as possible. They compare only the values that this decoding
+//! yields ([`super::decode`]).
 
 use super::canonical::Canonical;
 use super::extremes;
@@ -12,17 +12,17 @@ use crate::source::fault::Fault;
 /// The checks of one reader.
 #[derive(Debug, Default)]
 pub(super) struct FullChecks {
-    /// Whether frames are packed as that writer packs them, for files that keep to it.
+    /// Test of the packing, for files whose writer packs frames as mdreel does.
     canonical: Option<Canonical>,
 }
 
 impl FullChecks {
-    /// For a file whose writer packs frames as we do, or not.
+    /// Creates the checks. `is_canonical` specifies whether the writer of the file packs frames as mdreel does.
     pub(crate) fn new(is_canonical: bool) -> Self {
         FullChecks { canonical: is_canonical.then(Canonical::default) }
     }
 
-    /// Checks a frame whose `coded` bytes were decoded to these positions, Å, of all atoms. The byte of a fault is
+    /// Checks a frame whose `coded` bytes were decoded to these positions, in Å, of all atoms. The byte of a fault is
     /// counted from the start of the frame.
     pub(crate) fn check(
         &mut self,

@@ -13,10 +13,11 @@ use crate::frame::ColumnsMut;
 use crate::simd::Level;
 pub(super) use numbers::angstrom;
 
-/// Room for the atoms of a chunk, and for one that is written before it is passed over.
+/// Capacity for the atoms of a chunk, plus one place for an unselected atom that is written after the last selected
+/// one.
 const ATOMS: usize = CHUNK * (MAX_RUN + 1) + 1;
 
-/// Gathers atoms; keeps its memory.
+/// Gatherer of atoms, which reuses its memory.
 #[derive(Debug)]
 pub(crate) struct Gather {
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "there is one way only"))]
@@ -29,7 +30,7 @@ pub(crate) struct Gather {
 }
 
 impl Gather {
-    /// With the vector instructions of `level`.
+    /// Creates a gatherer that uses the vector instructions of `level`.
     pub(crate) fn new(level: Level) -> Self {
         Gather {
             level,
@@ -41,15 +42,16 @@ impl Gather {
         }
     }
 
-    /// Writes the selected atoms of `groups` into `columns`, from the `at`-th atom on, in Å; returns how many. Atoms
-    /// for which there is no room are left out: the last group may go on behind the last selected atom.
+    /// Writes the selected atoms of `groups` into `columns`, in Å, from the `at`-th atom on. Returns the number of
+    /// atoms written. Atoms beyond the end of the columns are omitted, because the last group may extend beyond the
+    /// last selected atom.
     ///
     /// # Safety
     /// A walk over `frame` must have found all `groups`, in this order.
     ///
     /// # Panics
-    /// If there are more groups than a walk finds at a time, if the columns have several lengths, or end before the
-    /// `at`-th atom: memory is written by these.
+    /// Panics if there are more groups than a walk finds at a time, if the columns have different lengths, or if they
+    /// end before the `at`-th atom. The function writes to memory based on these numbers.
     pub(crate) unsafe fn gather<const ALL: bool>(
         &mut self,
         frame: &Coded<'_>,
@@ -67,7 +69,8 @@ impl Gather {
         );
         #[cfg(target_arch = "x86_64")]
         if self.level.is_avx512() {
-            // SAFETY: the level says that the processor has these instructions. The caller vouches for the groups.
+            // SAFETY: the level guarantees that the processor has these instructions. The caller vouches for the
+            // groups.
             if let Some(n) = unsafe { self.flat.gather::<ALL>(frame, groups, columns, at) } {
                 return n;
             }
@@ -78,7 +81,7 @@ impl Gather {
             }
         }
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: the level says that the processor has the instructions. The caller vouches for the groups.
+        // SAFETY: the level guarantees that the processor has the instructions. The caller vouches for the groups.
         let n = unsafe {
             if self.level.is_avx2() {
                 self.integers.gather_avx2::<ALL>(frame, groups)
@@ -109,24 +112,24 @@ struct Integers {
 }
 
 impl Integers {
-    /// The portable code with the shifts of BMI2.
+    /// Runs the portable code, compiled with the shifts of BMI2.
     ///
     /// # Safety
-    /// As for [`Integers::gather_portable`].
+    /// The same as for [`Integers::gather_portable`].
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn gather_avx2<const ALL: bool>(&mut self, frame: &Coded<'_>, groups: &[Group]) -> usize {
-        // SAFETY: as the caller's.
+        // SAFETY: the caller meets the same conditions.
         unsafe { self.gather_portable::<ALL>(frame, groups) }
     }
 
-    /// Decodes with the code of every processor.
+    /// Decodes with code that runs on every processor.
     ///
     /// # Safety
-    /// As for [`Gather::gather`]; there must be [`CHUNK`] groups at most.
+    /// The same as for [`Gather::gather`]. There must be at most [`CHUNK`] groups.
     #[inline(always)]
     unsafe fn gather_portable<const ALL: bool>(&mut self, frame: &Coded<'_>, groups: &[Group]) -> usize {
-        // SAFETY: the caller vouches for the groups, and `gather` takes nothing but their bits.
+        // SAFETY: the caller vouches for the groups, and `gather` passes only their bits to the closures.
         unsafe {
             match (&frame.big, frame.radix()) {
                 (Big::Packed(_), Some(radix)) => {
@@ -139,11 +142,11 @@ impl Integers {
         }
     }
 
-    /// Decodes the selected atoms of `groups`; returns how many. An atom that is not selected is written all the same,
-    /// and the next one over it: that is cheaper than to branch.
+    /// Decodes the selected atoms of `groups` and returns their number. The function also writes each unselected atom,
+    /// and then overwrites it with the next atom, because this is cheaper than a branch.
     ///
     /// # Safety
-    /// As for [`Integers::gather_portable`].
+    /// The same as for [`Integers::gather_portable`].
     #[inline(always)]
     unsafe fn gather<const ALL: bool>(
         &mut self,
@@ -151,9 +154,10 @@ impl Integers {
         groups: &[Group],
         big: impl Fn(u64) -> [i32; 3],
     ) -> usize {
-        // SAFETY: each group was found by a walk over the frame, and so many small coordinates belong to it.
+        // SAFETY: a walk over the frame has found each group, and the loop below reads only the small coordinates of a
+        // group.
         let small = |index, bit| unsafe { small(frame, index, bit) };
-        // SAFETY: there are at most CHUNK groups of MAX_RUN + 1 atoms, and there is one place more.
+        // SAFETY: there are at most `CHUNK` groups of at most `MAX_RUN + 1` atoms, and there is one more place.
         let put = |of: &mut Self, n, c| unsafe { of.put(n, c) };
         let big_bits = u64::from(frame.big.bits());
         let mut n = 0;
@@ -167,7 +171,7 @@ impl Integers {
             }
             let index = group.small_index();
             let mut bit = group.bit() + big_bits + u64::from(group.control_bits());
-            // The first small coordinate belongs before the big one; the others follow it.
+            // The first small coordinate belongs before the big one. The others follow it.
             let mut atom = if ALL || wanted != 2 { add(first, small(index, bit)) } else { first };
             put(self, n, atom);
             n += if ALL { 1 } else { (wanted & 1) as usize };
@@ -184,14 +188,14 @@ impl Integers {
         n
     }
 
-    /// Keeps the coordinates of the `n`-th atom.
+    /// Stores the coordinates of the `n`-th atom.
     ///
     /// # Safety
     /// `n` must be less than [`ATOMS`].
     #[inline(always)]
     unsafe fn put(&mut self, n: usize, c: [i32; 3]) {
         debug_assert!(n < ATOMS);
-        // SAFETY: as the caller's.
+        // SAFETY: the caller guarantees that `n` is less than `ATOMS`.
         unsafe {
             *self.x.get_unchecked_mut(n) = c[0];
             *self.y.get_unchecked_mut(n) = c[1];
@@ -200,7 +204,7 @@ impl Integers {
     }
 }
 
-/// The difference stored as a small coordinate at `bit`.
+/// Returns the difference that is stored as a small coordinate at `bit`.
 ///
 /// # Safety
 /// The coordinate must belong to a group that a walk over the frame has found.
@@ -212,7 +216,7 @@ unsafe fn small(frame: &Coded<'_>, index: u8, bit: u64) -> [i32; 3] {
         unsafe { small.radix.unpack(frame.data(), bit) }
     } else {
         let sizes = [SMALL_RADICES[usize::from(index) % SMALL_RADICES.len()]; 3];
-        // SAFETY: as above.
+        // SAFETY: the same as above.
         unsafe { unpack_wide(frame.data(), bit, sizes, u32::from(index)) }
     };
     c.map(|v| v.wrapping_sub(small.half))

@@ -1,54 +1,54 @@
 //! Header of an XTC frame: everything before the compressed coordinates.
 //!
-//! Source: the XDR layout written by GROMACS (`xtc_header`, `xdr3dfcoord`): big-endian 32-bit words
-//! `magic natoms step time box[9] natoms`, then, for more than 9 atoms, `precision min[3] max[3] smallidx nbytes`
-//! and the compressed bytes padded to a whole word; for 9 atoms and fewer the coordinates as plain floats. The
-//! magic number of 2023 widens `nbytes` to 64 bits.
+//! Source: the XDR layout written by GROMACS (`xtc_header`, `xdr3dfcoord`). A header consists of big-endian 32-bit
+//! words: `magic natoms step time box[9] natoms`. For more than 9 atoms, `precision min[3] max[3] smallidx nbytes` and
+//! the compressed bytes follow, padded to a whole word. For 9 atoms or fewer, the coordinates follow as plain floats.
+//! With the magic number of 2023, `nbytes` has 64 bits.
 
 use crate::source::fault::Fault;
 use crate::source::located::ChainedHeader;
 
-/// The magic number of 1995.
+/// Magic number of 1995.
 const MAGIC_1995: u32 = 1995;
-/// The magic number of 2023: frames of any size.
+/// Magic number of 2023, for frames of any size.
 const MAGIC_2023: u32 = 2023;
-/// Up to this many atoms are stored as plain floats.
+/// Maximum number of atoms that are stored as plain floats.
 pub(crate) const MAX_PLAIN_ATOMS: usize = 9;
-/// Bytes up to and with the second atom count.
+/// Number of bytes up to and including the second atom count.
 const PLAIN_HEADER_LEN: usize = 56;
-/// Where the least integers of the axes stand, in bytes from the start of the frame.
+/// Position of the smallest integer of each axis, in bytes from the start of the frame.
 pub(crate) const MIN_AT: u64 = 60;
-/// Bytes of the longest header.
+/// Number of bytes of the longest header.
 pub(crate) const MAX_HEADER_LEN: usize = 96;
 
-/// How a frame's coordinates are stored.
+/// Storage of the coordinates of a frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Storage {
-    /// Big-endian floats, nm.
+    /// Big-endian floats in nm.
     Plain,
     /// Compressed integers.
     Compressed(Compression),
 }
 
-/// The parameters of a frame's compression.
+/// Parameters of the compression of a frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Compression {
     /// Integers per nm.
     pub precision: f32,
-    /// Least integer coordinate of each axis.
+    /// Smallest integer coordinate of each axis.
     pub min: [i32; 3],
     /// Number of integers of each axis, at least 1.
     pub sizes: [u32; 3],
-    /// The small index that the frame starts with.
+    /// Small index with which the frame starts.
     pub small_index: u32,
-    /// Compressed bytes, without the padding.
+    /// Number of compressed bytes without the padding.
     pub n_bytes: u64,
 }
 
-/// A frame's header, in the file's own units (ps, nm).
+/// Header of a frame, in the units of the file (ps, nm).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Header {
-    /// Which magic number the frame starts with.
+    /// Magic number of the frame.
     pub magic: u32,
     /// Number of atoms.
     pub n_atoms: usize,
@@ -56,9 +56,9 @@ pub(crate) struct Header {
     pub step: i32,
     /// Time in ps.
     pub time: f32,
-    /// Box vectors in nm, by rows.
+    /// Box vectors in nm, as rows.
     pub box_vectors: [[f32; 3]; 3],
-    /// How the coordinates are stored.
+    /// Storage of the coordinates.
     pub storage: Storage,
     /// Length of the header in bytes.
     pub header_len: usize,
@@ -107,7 +107,7 @@ impl ChainedHeader for Header {
 
     #[inline(always)]
     fn looks_right(bytes: &[u8], n_atoms: u32) -> bool {
-        // The atom count stands at the front and again behind the box: random bytes rarely look like that.
+        // The atom count is stored at the front and again after the box. Random bytes rarely have this form.
         let atoms = n_atoms.to_be_bytes();
         bytes.get(4..8) == Some(&atoms) && bytes.get(52..56) == Some(&atoms)
     }
@@ -134,12 +134,12 @@ impl ChainedHeader for Header {
 }
 
 impl Compression {
-    /// nm of an integer, in the single precision that all readers have.
+    /// Returns the distance in nm between consecutive integers, in the single precision that all readers use.
     pub(crate) fn inverse_precision(&self) -> f32 {
         (1.0 / f64::from(self.precision)) as f32
     }
 
-    /// Reads the rest of the header behind the second atom count; `bytes` ends with `nbytes`.
+    /// Parses the rest of the header after the second atom count. `bytes` ends with `nbytes`.
     fn parse(bytes: &[u8], n_atoms: u32) -> Result<Compression, Fault> {
         let word = |k: usize| u32::from_be_bytes([bytes[4 * k], bytes[4 * k + 1], bytes[4 * k + 2], bytes[4 * k + 3]]);
         let byte = |k: usize| (PLAIN_HEADER_LEN + 4 * k) as u64;
@@ -165,9 +165,9 @@ impl Compression {
             ));
         }
         let n_bytes = if bytes.len() > 36 { u64::from(word(8)) << 32 | u64::from(word(9)) } else { u64::from(word(8)) };
-        // The longest group needs 96 bits for a big coordinate and 6 for its control bits; a run adds at most 72
-        // bits per atom. The shortest needs 1 bit and a flag; a run adds at least 9 bits per atom. That a tiny file may
-        // not claim 2^31 atoms keeps anyone from taking memory for them.
+        // The longest group needs 96 bits for a big coordinate and 6 control bits, and a run adds at most 72 bits per
+        // atom. The shortest group needs 1 bit and a flag, and a run adds at least 9 bits per atom. These limits
+        // prevent a tiny file from claiming 2^31 atoms, for which the reader would allocate memory.
         let most = (u64::from(n_atoms) * (96 + 6) + 64).div_ceil(8);
         let least = (u64::from(n_atoms) * 2).div_ceil(8);
         if n_bytes < least || n_bytes > most {

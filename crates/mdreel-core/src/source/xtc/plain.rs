@@ -4,7 +4,7 @@ use crate::frame::ColumnsMut;
 use crate::source::AtomSelection;
 use crate::units::ANGSTROM_PER_NANOMETRE;
 
-/// The positions of atoms that are stored as plain floats.
+/// Reads the positions of the selected atoms, which are stored as plain floats in nm, and converts them to Å.
 pub(super) fn decode_plain(data: &[u8], atoms: &AtomSelection, columns: &mut ColumnsMut<'_>) {
     for (i, &atom) in atoms.indices().iter().enumerate() {
         let value = |axis: usize| {

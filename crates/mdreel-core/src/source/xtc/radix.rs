@@ -1,21 +1,21 @@
-//! Mixed-radix numbers: three components packed into one number of `bits` bits.
+//! Mixed-radix numbers, which pack three components into one number of `bits` bits.
 //!
-//! The number is stored byte by byte, least significant byte first, its last `bits % 8` bits at the end; inside it
-//! `value = (x * size_y + y) * size_z + z`. Taking it apart needs two divisions, which become multiplications by
-//! reciprocals (exact: Granlund & Montgomery 1994, theorem 4.2, and `tests` below).
+//! The number is stored byte by byte, with the least significant byte first and its last `bits % 8` bits at the end.
+//! Its value is `(x * size_y + y) * size_z + z`. Splitting it requires two divisions, which are computed as
+//! multiplications by reciprocals. The results are exact (Granlund & Montgomery 1994, theorem 4.2, and `tests` below).
 
 pub(crate) use crate::xtc_tables::{MAX_PACKED_SIZE, SMALL_INDICES, SMALL_RADICES, packed_bits};
 
-/// Width of the widest number that one 64-bit load contains completely, for any first bit.
+/// Maximum width of a number that is always contained in one 64-bit load, for any first bit.
 pub(crate) const MAX_WORD_BITS: u32 = 57;
 
-/// Loads 64 bits that start at `bit` of `bytes`, first bit at the top. The last up to 7 bits are zero.
+/// Loads the 64 bits that start at `bit` of `bytes`, with the first bit at the top. Up to 7 of the last bits are zero.
 ///
 /// # Safety
 /// `bytes + bit / 8` must be readable for 8 bytes.
 #[inline(always)]
 pub(crate) unsafe fn load_bits(bytes: *const u8, bit: u64) -> u64 {
-    // SAFETY: the caller vouches for the 8 bytes.
+    // SAFETY: the caller guarantees that the 8 bytes are readable.
     let word = unsafe { bytes.add((bit >> 3) as usize).cast::<u64>().read_unaligned() };
     u64::from_be(word) << (bit & 7)
 }
@@ -28,32 +28,33 @@ pub(crate) struct Reciprocal {
 }
 
 impl Reciprocal {
-    /// For dividends below `2^bits`, `bits <= 63`; `divisor >= 2`.
+    /// Creates the reciprocal of `divisor >= 2` for dividends below `2^bits`, with `bits <= 63`.
     pub(crate) const fn new(divisor: u64, bits: u32) -> Self {
         debug_assert!(divisor >= 2 && bits <= 63);
         let log = 64 - (divisor - 1).leading_zeros();
         let shift = if bits + log > 64 { bits + log } else { 64 };
-        // multiplier * divisor exceeds 2^shift by less than the divisor, that is by less than 2^log: the quotient
-        // of any dividend below 2^bits is too large by less than 2^(bits + log - shift) / divisor <= 1 / divisor.
+        // `multiplier * divisor` exceeds `2^shift` by less than the divisor, and therefore by less than `2^log`. For
+        // any dividend below `2^bits`, the quotient is too large by less than `2^(bits + log - shift) / divisor`, which
+        // is at most `1 / divisor`.
         let multiplier = (1u128 << shift).div_ceil(divisor as u128);
         Reciprocal { multiplier: multiplier as u64, shift: shift - 64 }
     }
 
-    /// The quotient of `dividend`.
+    /// Returns the quotient of `dividend` and the divisor.
     #[inline(always)]
     pub(crate) fn divide(self, dividend: u64) -> u64 {
         ((u128::from(dividend) * u128::from(self.multiplier)) >> 64) as u64 >> self.shift
     }
 }
 
-/// How to take apart a mixed-radix number of at most [`MAX_WORD_BITS`] bits.
+/// Constants for splitting a mixed-radix number of at most [`MAX_WORD_BITS`] bits.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Radix {
-    /// Bits in whole bytes.
+    /// Number of bits in whole bytes.
     whole: u32,
-    /// 63 less the bits behind the whole bytes.
+    /// 63 minus the number of bits after the whole bytes.
     rest: u32,
-    /// Covers the whole bytes.
+    /// Mask of the whole bytes.
     mask: u64,
     size_z: u64,
     size_yz: u64,
@@ -62,8 +63,9 @@ pub(crate) struct Radix {
 }
 
 impl Radix {
-    /// For components below `sizes`, packed into `bits` bits. `None` when the number is too wide for one load, or
-    /// a size of 1 leaves a division by 1, which has no reciprocal: [`unpack_wide`] is for these.
+    /// Creates the constants for components below `sizes`, packed into `bits` bits. Returns `None` if the number is too
+    /// wide for one load, or if a size of 1 requires a division by 1, which has no reciprocal. Use [`unpack_wide`] in
+    /// these cases.
     pub(crate) const fn new(sizes: [u32; 3], bits: u32) -> Option<Self> {
         let (size_z, size_yz) = (sizes[2] as u64, sizes[1] as u64 * sizes[2] as u64);
         if bits > MAX_WORD_BITS || bits == 0 || size_z < 2 {
@@ -81,13 +83,13 @@ impl Radix {
         })
     }
 
-    /// The three components of the number at `bit`.
+    /// Returns the three components of the number at `bit`.
     ///
     /// # Safety
     /// `bytes + bit / 8` must be readable for 8 bytes.
     #[inline(always)]
     pub(crate) unsafe fn unpack(&self, bytes: *const u8, bit: u64) -> [i32; 3] {
-        // SAFETY: as the caller's.
+        // SAFETY: the caller guarantees that the 8 bytes are readable.
         let word = unsafe { load_bits(bytes, bit) };
         let value = (word.swap_bytes() & self.mask) | ((((word << self.whole) >> 1) >> self.rest) << self.whole);
         let x = self.by_yz.divide(value);
@@ -98,13 +100,13 @@ impl Radix {
     }
 }
 
-/// The three components of a mixed-radix number of up to 72 bits, with any sizes. This is slow; use it where [`Radix`]
-/// cannot be used.
+/// Returns the three components of a mixed-radix number of up to 72 bits, with any sizes. This function is slow. Use it
+/// only if [`Radix`] cannot be used.
 ///
 /// # Safety
 /// `bytes + bit / 8` must be readable for 16 bytes.
 pub(crate) unsafe fn unpack_wide(bytes: *const u8, bit: u64, sizes: [u32; 3], bits: u32) -> [i32; 3] {
-    // SAFETY: the caller vouches for 16 bytes.
+    // SAFETY: the caller guarantees that the 16 bytes are readable.
     let word = unsafe { bytes.add((bit >> 3) as usize).cast::<u128>().read_unaligned() };
     let word = u128::from_be(word) << (bit & 7);
     let whole = bits & !7;
@@ -116,7 +118,8 @@ pub(crate) unsafe fn unpack_wide(bytes: *const u8, bit: u64, sizes: [u32; 3], bi
     [(value / (size_y * size_z)) as i32, (value / size_z % size_y) as i32, (value % size_z) as i32]
 }
 
-/// A field of `bits <= 32` bits at `bit`, first bit on top: big coordinates of very wide boxes.
+/// Returns a field of `bits <= 32` bits at `bit`, with the first bit at the top. The big coordinates of very wide boxes
+/// consist of such fields.
 ///
 /// # Safety
 /// `bytes + bit / 8` must be readable for 8 bytes.
@@ -125,20 +128,21 @@ pub(crate) unsafe fn unpack_field(bytes: *const u8, bit: u64, bits: u32) -> i32 
     if bits == 0 {
         return 0;
     }
-    // SAFETY: as the caller's.
+    // SAFETY: the caller guarantees that the 8 bytes are readable.
     (unsafe { load_bits(bytes, bit) } >> (64 - bits)) as i32
 }
 
-/// Small coordinates of one index: differences to the atom before, offset by half the radix.
+/// Constants of the small coordinates of one index, which are differences to the previous atom, offset by half the
+/// radix.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Small {
-    /// How to take them apart; all zero for indices wider than one load.
+    /// Constants for splitting small coordinates; all zero for indices wider than one load.
     pub radix: Radix,
-    /// Half the radix.
+    /// Half the radix, rounded down.
     pub half: i32,
 }
 
-/// All small indices. Longer than needed, so an index kept in a byte needs no check.
+/// Constants of all small indices. The table is longer than needed, so an index stored in a byte needs no bounds check.
 pub(crate) static SMALL: [Small; 256] = {
     let mut table = [Small {
         radix: Radix {
@@ -169,8 +173,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Dividends at which a reciprocal that is slightly off would fail first: around multiples of the divisor,
-    /// the largest ones above all, since the error of the quotient grows with the dividend.
+    /// Checks the dividends at which an inexact reciprocal would fail first: those around multiples of the divisor. The
+    /// largest multiples matter most, because the error of the quotient grows with the dividend.
     fn check_division(divisor: u64, bits: u32) {
         let reciprocal = Reciprocal::new(divisor, bits);
         let most = (1u64 << bits) - 1;
@@ -198,8 +202,8 @@ mod tests {
 
     #[test]
     fn reciprocals_divide_exactly_for_every_size_of_a_big_coordinate() {
-        // Sizes of one axis go up to 2^24 - 1. The proof needs: multiplier fits 64 bits, and its excess over
-        // 2^shift / divisor, times the largest dividend, stays below 2^shift.
+        // Sizes of one axis go up to 2^24 - 1. The proof requires that the multiplier fits 64 bits, and that its excess
+        // over 2^shift / divisor, times the largest dividend, stays below 2^shift.
         for divisor in 2u64..1 << 24 {
             let reciprocal = Reciprocal::new(divisor, MAX_WORD_BITS);
             let shift = reciprocal.shift + 64;
@@ -219,10 +223,10 @@ mod tests {
         #[test]
         fn both_ways_of_unpacking_agree(bytes in proptest::collection::vec(any::<u8>(), 40), bit in 0u64..64, sizes in proptest::array::uniform3(1u32..1 << 19)) {
             let bits = packed_bits(sizes);
-            // SAFETY: at most byte 8 + 16 of 40 is read.
+            // SAFETY: the function reads at most up to byte 8 + 16 of 40.
             let wide = unsafe { unpack_wide(bytes.as_ptr(), bit, sizes, bits) };
             if let Some(radix) = Radix::new(sizes, bits) {
-                // SAFETY: at most byte 8 + 8 of 40 is read.
+                // SAFETY: the function reads at most up to byte 8 + 8 of 40.
                 prop_assert_eq!(unsafe { radix.unpack(bytes.as_ptr(), bit) }, wide);
             }
         }

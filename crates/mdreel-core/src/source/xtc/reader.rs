@@ -1,4 +1,4 @@
-//! Reader of one worker: finds the next frames, loads their bytes and decodes them.
+//! Reader of one worker, which finds the next frames, loads their bytes and decodes them.
 
 use std::ops::Range;
 
@@ -20,36 +20,36 @@ use crate::source::{AtomSelection, LocatedFrames, Reader};
 use crate::span::{Recorder, SpanKind};
 use crate::unit_cell::UnitCell;
 
-/// Bytes that are brought into memory at a time: large enough for storage, small enough for the cache.
+/// Number of bytes to load at a time: large enough for efficient access to the storage, small enough for the cache.
 const WINDOW: u64 = 1 << 20;
-/// Frames that are brought into memory at a time, at most.
+/// Maximum number of frames to load at a time.
 const MAX_LOADED: usize = 1024;
-/// Frames below this size are read completely: leaving out the rest would save less than a page.
+/// Frames smaller than this are read completely, because omitting the rest would save less than a page.
 const SMALL_FRAME: u64 = 32 << 10;
 
 /// A frame whose bytes are in memory.
 #[derive(Debug, Clone)]
 struct Loaded {
-    /// Number in the trajectory, or in the block if the frames before it are not known.
+    /// Number in the trajectory, or in the block if the number of frames before the block is unknown.
     number: u64,
-    /// First byte in the file.
+    /// Position of the first byte in the file.
     offset: u64,
     header: Header,
-    /// Which of the loaded ranges holds it, and where in that.
+    /// Index of the loaded range that contains the frame, and the position of the frame in that range.
     slot: usize,
     place: Range<usize>,
 }
 
-/// Frames of an extent that have not been read yet.
+/// Frames of an extent that have not been loaded yet.
 #[derive(Debug)]
 enum Rest {
-    /// Frames by number, from the `next`-th on.
+    /// The frames of `set` from the `next`-th on.
     Frames { set: FrameSet, next: u64 },
-    /// Frames that start from `at` to before `end`; the next one is the `number`-th.
+    /// The frames that start at `at` or later and before `end`. The next frame has the number `number`.
     Bytes { at: u64, end: u64, number: u64 },
 }
 
-/// One worker's way through an XTC file.
+/// Reader of the frames of an XTC file for one worker.
 pub(super) struct XtcReader<'a> {
     file: &'a LocatedFile<Header>,
     atoms: &'a AtomSelection,
@@ -60,12 +60,12 @@ pub(super) struct XtcReader<'a> {
     checks: Option<FullChecks>,
     rest: Rest,
     located: LocatedFrames,
-    /// Frames whose bytes are in memory; those from `next` on have not been decoded yet.
+    /// Frames whose bytes are in memory. Frames from `next` on have not been decoded yet.
     loaded: Vec<Loaded>,
     next: usize,
     ranges: Vec<Range<u64>>,
     ends: Vec<Decoded>,
-    /// Bytes of a frame that decoding has needed so far, with its header; 0 if unknown.
+    /// Largest number of bytes that the decoding of a frame has needed so far, including its header; 0 if unknown.
     needed: u64,
 }
 
@@ -88,8 +88,8 @@ impl<'a> XtcReader<'a> {
         }
     }
 
-    /// How many bytes of a frame of `frame_len` bytes to bring: all, or as many as frames before it needed and some
-    /// more.
+    /// Returns the number of bytes of a frame of `frame_len` bytes to load: all bytes, or a few more than previous
+    /// frames needed.
     fn prefix(&self, frame_len: u64) -> u64 {
         let prefix = self.needed + self.needed / 16 + 256;
         if self.checks.is_some() || self.needed == 0 || frame_len < SMALL_FRAME || prefix > frame_len / 4 * 3 {
@@ -99,7 +99,8 @@ impl<'a> XtcReader<'a> {
         }
     }
 
-    /// Whether a large frame is to be read alone, to see how much of the others is needed.
+    /// Returns whether the reader should load a large frame alone, to learn how many bytes of the other frames it
+    /// needs.
     fn is_first_look(&self, frame_len: u64) -> bool {
         self.needed == 0 && frame_len >= SMALL_FRAME
     }
@@ -108,7 +109,7 @@ impl<'a> XtcReader<'a> {
         fault.error(self.file.file.path(), Some(frame.number), frame.offset)
     }
 
-    /// Brings the next frames of a list of frames into memory.
+    /// Loads the next frames of a list of frames.
     fn load_listed(&mut self) -> Result<u64> {
         let Rest::Frames { set, next } = &self.rest else { return Ok(0) };
         self.ranges.clear();
@@ -120,7 +121,7 @@ impl<'a> XtcReader<'a> {
             let whole = self.file.range(number)?;
             let frame_len = whole.end - whole.start;
             let range = whole.start..whole.start + self.prefix(frame_len);
-            // Ranges are loaded in ascending order: a step back ends the batch.
+            // Ranges are loaded in ascending order, so a step back ends the batch.
             if self.ranges.last().is_some_and(|last| range.start < last.end) {
                 break;
             }
@@ -133,7 +134,8 @@ impl<'a> XtcReader<'a> {
             }
         }
         let n_bytes = self.bytes.load(&self.ranges)?;
-        // Headers are far apart, so all are prefetched before the first is read. Each is in two or three cache lines.
+        // Headers are far apart, so all are prefetched before the first is read. Each header lies in two or three cache
+        // lines.
         for slot in 0..numbers.len() {
             let header = self.bytes.get(slot).as_ptr();
             [0, 64].into_iter().for_each(|line| prefetch(header.wrapping_add(line)));
@@ -155,7 +157,7 @@ impl<'a> XtcReader<'a> {
         Ok(n_bytes)
     }
 
-    /// Brings the next frames of a range of bytes into memory and takes note of where they are.
+    /// Loads the next frames of a range of bytes and records their positions.
     fn load_unlocated(&mut self) -> Result<u64> {
         let Rest::Bytes { mut at, end, mut number } = self.rest else { return Ok(0) };
         if at >= end {
@@ -165,18 +167,19 @@ impl<'a> XtcReader<'a> {
         let first = self.file.header_at(at)?;
         let n_bytes;
         if self.prefix(first.frame_len()) == first.frame_len() {
-            // Frames are selected whole: one window, and as many of them as it holds.
+            // The reader needs complete frames, so it loads one window and uses all frames that the window contains.
             let n_frames = if self.is_first_look(first.frame_len()) { 1 } else { LANES as u64 };
             let several = at + n_frames * first.frame_len();
             let several = if n_frames == 1 { several } else { several.max(at + WINDOW) };
-            // The last frame of the extent may begin just before its end: it is then the first of the next window.
+            // The last frame of the extent may begin just before the end of the extent. The next window then starts
+            // with it.
             let window = at..file.len().min(several).min(end.max(at + first.frame_len()) + MAX_HEADER_LEN as u64);
             n_bytes = self.bytes.load(std::slice::from_ref(&window))?;
             let bytes = self.bytes.get(0);
             while at < end && self.loaded.len() < MAX_LOADED {
                 let start = (at - window.start) as usize;
                 let rest = &bytes[start..];
-                // The window ends within this frame: the next window starts with it.
+                // The window ends within this frame, so the next window starts with it.
                 if rest.len() < MAX_HEADER_LEN && window.end < file.len() {
                     break;
                 }
@@ -192,7 +195,7 @@ impl<'a> XtcReader<'a> {
                 }
             }
         } else {
-            // Only the first part of large frames is selected: hop from header to header.
+            // The reader needs only the first part of large frames, so it hops from header to header.
             self.ranges.clear();
             while at < end && self.loaded.len() < 4 * LANES {
                 let header = self.file.header_at(at)?;
@@ -213,7 +216,7 @@ impl<'a> XtcReader<'a> {
         Ok(n_bytes)
     }
 
-    /// Decodes the next of the loaded frames into `batch`, as many as it holds.
+    /// Decodes the next of the loaded frames into `batch`, up to its capacity.
     fn decode(&mut self, batch: &mut FrameBatch) -> Result<()> {
         let loaded = std::mem::take(&mut self.loaded);
         let end = loaded.len().min(self.next + batch.capacity());
@@ -261,7 +264,8 @@ impl<'a> XtcReader<'a> {
         self.check_in_full(frames, batch, at)
     }
 
-    /// Compares frames of which all atoms were decoded, from the `at`-th of `batch` on, with their headers.
+    /// Compares the frames in `batch` from the `at`-th on with their headers. All of their atoms must have been
+    /// decoded.
     fn check_in_full(&mut self, frames: &[Loaded], batch: &FrameBatch, at: usize) -> Result<()> {
         let Some(mut checks) = self.checks.take() else { return Ok(()) };
         let outcome = frames.iter().enumerate().try_for_each(|(i, frame)| {
@@ -275,7 +279,7 @@ impl<'a> XtcReader<'a> {
         outcome
     }
 
-    /// Decodes a frame of which too little was brought, from all of its bytes.
+    /// Decodes a frame from all of its bytes, after too few of them were loaded.
     fn decode_again(&mut self, frame: &Loaded, columns: &mut ColumnsMut<'_>) -> Result<()> {
         let Storage::Compressed(compression) = &frame.header.storage else { return Ok(()) };
         let mut bytes = self.file.file.reader();
@@ -301,7 +305,7 @@ impl<'a> XtcReader<'a> {
 
 impl Reader for XtcReader<'_> {
     fn start(&mut self, extent: &Extent) -> Result<()> {
-        // An error may have left frames behind that were not decoded.
+        // After an error, frames may be left that were not decoded.
         self.loaded.clear();
         self.next = 0;
         self.rest = match extent {
@@ -333,7 +337,8 @@ impl Reader for XtcReader<'_> {
                 Rest::Frames { .. } => self.load_listed(),
                 Rest::Bytes { .. } => self.load_unlocated(),
             };
-            // Headers of a file that was cut meanwhile look corrupt: the cut is the better message.
+            // If the file is truncated during the load, headers look corrupt. The truncation is the better error
+            // message.
             let n_bytes = loaded.or_else(|error| self.bytes.confirm().and(Err(error)))?;
             if self.loaded.is_empty() {
                 return Ok(());
@@ -342,7 +347,8 @@ impl Reader for XtcReader<'_> {
         }
         let first = self.next;
         let decoded = self.decode(batch);
-        // Bytes that were not the file's may have looked corrupt: that the file was cut is the truth then.
+        // If the file has been truncated, the loaded bytes may not be those of the file. Report the truncation in this
+        // case, and not the corrupt data.
         self.bytes.confirm()?;
         decoded?;
         let n_bytes = self.loaded[first..self.next].iter().map(|frame| frame.place.len() as u64).sum();

@@ -4,7 +4,8 @@ use std::arch::x86_64::*;
 
 use super::{CHUNK, End, Group, Groups, LANES, NOWHERE, STRIDE, Walks, Wanted};
 
-/// Meaning of five bits, indexed by them: the run length, and from bit 4 on the change of the small index plus 1.
+/// Meaning of the five bits after a flag. The lowest four bits hold the run length. The bits from bit 4 on hold the
+/// change of the small index, plus 1.
 static CONTROL: [u16; 32] = {
     let mut table = [0; 32];
     let mut code = 0;
@@ -15,10 +16,10 @@ static CONTROL: [u16; 32] = {
     table
 };
 
-/// Lanes of a vector.
+/// Number of lanes of a vector.
 const WIDTH: usize = 8;
 
-/// As [`super::walk()`].
+/// Walks as [`super::walk()`] does.
 ///
 /// # Safety
 /// The processor must have AVX-512 F, BW, DQ and VL.
@@ -32,19 +33,20 @@ pub(crate) unsafe fn walk<const ALL: bool>(walks: &mut Walks<'_>, wanted: &Wante
     }
 }
 
-/// `N` vectors side by side: a step waits for a load, and the other vector's step fills the time.
+/// Walks `N` vectors of lanes side by side. While the step of one vector waits for its load, the other vector takes its
+/// step.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn walk_vectors<const N: usize, const ALL: bool>(walks: &mut Walks<'_>, wanted: &Wanted, groups: &mut Groups) {
     let set = |value: u64| _mm512_set1_epi64(value as i64);
     let load = |column: &[u64; LANES]| -> [__m512i; N] {
         std::array::from_fn(|v| {
-            // SAFETY: all columns hold LANES words of 8 bytes, that is at least N vectors.
+            // SAFETY: each array holds `LANES` words of 8 bytes, which is at least `N` vectors.
             unsafe { _mm512_loadu_si512(column.as_ptr().add(v * WIDTH).cast()) }
         })
     };
     let store = |column: &mut [u64; LANES], values: [__m512i; N]| {
         for (v, value) in values.into_iter().enumerate() {
-            // SAFETY: likewise.
+            // SAFETY: the same as for `load`.
             unsafe { _mm512_storeu_si512(column.as_mut_ptr().add(v * WIDTH).cast(), value) };
         }
     };
@@ -57,7 +59,7 @@ fn walk_vectors<const N: usize, const ALL: bool>(walks: &mut Walks<'_>, wanted: 
     let (mut bit, mut atom) = (load(&walks.bit), load(&walks.atom));
     let (mut run, mut index) = (load(&walks.run), load(&walks.small_index));
     let (one, seven, limit) = (set(1), set(7), set(wanted.limit));
-    // Reverses the bytes of each word.
+    // Shuffle pattern that reverses the bytes of each word.
     let reversed = _mm512_set4_epi32(0x0809_0a0b, 0x0c0d_0e0f, 0x0001_0203, 0x0405_0607);
     let row = set(CHUNK as u64 + 1);
     let lanes = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
@@ -74,8 +76,9 @@ fn walk_vectors<const N: usize, const ALL: bool>(walks: &mut Walks<'_>, wanted: 
                 let live = _mm512_cmplt_epu64_mask(atom[v], limit);
                 let flag = _mm512_add_epi64(bit[v], big_bits[v]);
                 let address = _mm512_add_epi64(data[v], _mm512_srli_epi64::<3>(flag));
-                // SAFETY: `bit` lies within the frame's bytes (it only moves when the next one does) and a big
-                // coordinate has at most 96 bits: 12 + 8 bytes are within the margin.
+                // SAFETY: `bit` lies within the frame's bytes, because it moves only if `next` does not exceed
+                // `end_bit`. A big coordinate has at most 96 bits, so the load ends at most 12 + 8 bytes after the
+                // frame, within the margin.
                 let word = unsafe {
                     _mm512_mask_i64gather_epi64::<1>(_mm512_setzero_si512(), live, address, std::ptr::null())
                 };
@@ -93,7 +96,7 @@ fn walk_vectors<const N: usize, const ALL: bool>(walks: &mut Walks<'_>, wanted: 
                 let mask = if ALL {
                     all
                 } else {
-                    // SAFETY: `bits` holds `limit / 8 + 16` bytes, and the atom of a live lane lies before `limit`.
+                    // SAFETY: `bits` holds `limit / 8 + 16` bytes, and the atom of a live lane is less than `limit`.
                     let word = unsafe {
                         let at = _mm512_srli_epi64::<3>(atom[v]);
                         let bits = wanted.bits.as_ptr().cast();
@@ -108,7 +111,8 @@ fn walk_vectors<const N: usize, const ALL: bool>(walks: &mut Walks<'_>, wanted: 
                     _mm512_slli_epi64::<{ Group::FLAG }>(_mm512_srli_epi64::<5>(code)),
                 );
                 let group = _mm512_or_si512(_mm512_or_si512(low, middle), _mm512_slli_epi64::<{ Group::WANTED }>(mask));
-                // SAFETY: a lane's place grows by at most 1 a step, and there are CHUNK steps and CHUNK + 1 places.
+                // SAFETY: `place` grows by at most 1 per step, and there are `CHUNK` steps and `CHUNK + 1` places per
+                // lane.
                 unsafe { _mm512_mask_i64scatter_epi64::<8>(groups.lanes.as_mut_ptr().cast(), kept, place[v], group) };
                 place[v] = _mm512_mask_add_epi64(place[v], kept, place[v], one);
                 bit[v] = _mm512_mask_mov_epi64(bit[v], fits, next);

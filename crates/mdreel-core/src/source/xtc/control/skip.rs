@@ -8,28 +8,29 @@
 use super::super::radix::{SMALL_INDICES, load_bits};
 use super::{LANES, MAX_RUN, STRIDE, Walks, Wanted};
 
-/// Maximum number of strides of a stretch, which is repeated when a small index leaves its range.
+/// Maximum number of strides of a stretch. If a small index leaves its range, the recording pass repeats the stretch.
 const MAX_STRIDES: u64 = 64;
-/// Bits of the longest group: a big coordinate, control bits, small coordinates.
+/// Number of bits of the longest group: a big coordinate, control bits and small coordinates.
 const MAX_BITS: u64 = 96 + 6 + MAX_RUN as u64 * *SMALL_INDICES.end() as u64;
-/// Atoms of the longest group.
+/// Number of atoms of the longest group.
 const MAX_ATOMS: u64 = MAX_RUN as u64 + 1;
 
-/// Meanings of six bits.
+/// Number of values of the six bits after a big coordinate.
 const CODES: usize = 64;
 const FIRST_INDEX: usize = *SMALL_INDICES.start() as usize;
 const N_INDICES: usize = *SMALL_INDICES.end() as usize - FIRST_INDEX + 1;
 const N_STATES: usize = N_INDICES * (MAX_RUN + 1);
-/// The state of a walk whose small index has left its range: it stays.
+/// State of a walk whose small index has left its range. The walk stays in this state.
 const MISLED: usize = N_STATES * CODES;
 
-/// Where the steps of a small index and a run length stand in [`STEPS`].
+/// Returns the position in [`STEPS`] of the steps for a small index and a run length.
 const fn state(small_index: usize, run: usize) -> usize {
     ((small_index - FIRST_INDEX) * (MAX_RUN + 1) + run) * CODES
 }
 
-/// For each state and the six bits behind a big coordinate: in the lower half the bits of the group but for those of
-/// the big coordinate, and from bit 10 on its atoms; in the upper half the next state.
+/// Steps for each state and each value of the six bits after a big coordinate. The lowest 10 bits of a step hold the
+/// number of bits of the group without the big coordinate. The next 6 bits hold its number of atoms, and the upper half
+/// holds the next state.
 static STEPS: [u32; MISLED + CODES] = {
     let mut steps = [(MISLED as u32) << 16; MISLED + CODES];
     let mut place = 0;
@@ -48,10 +49,10 @@ static STEPS: [u32; MISLED + CODES] = {
     }
     steps
 };
-/// Where the number of atoms stands in a step.
+/// Position of the number of atoms in a step.
 const ATOMS: usize = 10;
 
-/// Walks every frame on to shortly before its next selected atom, as far as that is not near already.
+/// Continues each walk to shortly before its next selected atom, unless that atom is already near.
 #[inline(always)]
 pub(super) fn skip(walks: &mut Walks<'_>, wanted: &Wanted) {
     loop {
@@ -68,16 +69,16 @@ pub(super) fn skip(walks: &mut Walks<'_>, wanted: &Wanted) {
     }
 }
 
-/// Walks past `n_groups` groups in each of up to `N` frames, those with `strides`; or, if a small index leaves its
-/// range in one of them, in none.
+/// Skips `n_groups` groups in each of the frames with `strides`, of which there are at most `N`. Returns `false` and
+/// changes nothing if a small index leaves its range in one of these frames.
 ///
-/// All are processed side by side: while one waits for its loads, the others take their steps, though the state of
-/// so many is then kept in memory.
+/// The frames are processed side by side: while one frame waits for its loads, the others take their steps. The state
+/// of many frames does not fit the registers and is kept in memory.
 #[inline(always)]
 fn walk_past<const N: usize>(walks: &mut Walks<'_>, strides: [u64; LANES], n_groups: u64) -> bool {
     let mut moving = (0..LANES).filter(|&lane| strides[lane] > 0);
     let leader = moving.next().unwrap_or_default();
-    // Where there are fewer, the leader is walked more than once.
+    // If fewer than `N` frames move, the first of them is walked more than once.
     let mut lanes = [leader; N];
     lanes[1..].iter_mut().zip(moving).for_each(|(place, lane)| *place = lane);
     let data = lanes.map(|lane| walks.data[lane]);
@@ -88,10 +89,10 @@ fn walk_past<const N: usize>(walks: &mut Walks<'_>, strides: [u64; LANES], n_gro
     let mut sums = [0u64; N];
     for _ in 0..n_groups {
         for k in 0..N {
-            // SAFETY: `strides_ahead` has made sure that as many of the longest groups end within the frame.
+            // SAFETY: `strides_ahead` has checked that `n_groups` groups of the maximum length end within the frame.
             let code = unsafe { load_bits(data[k], flag[k]) } >> 58;
             debug_assert!(states[k] + (code as usize) < STEPS.len());
-            // SAFETY: a state is one of the table's, and a code is below CODES.
+            // SAFETY: a state is one of the table's states, and a code is less than `CODES`.
             let step = unsafe { *STEPS.get_unchecked(states[k] + code as usize) };
             let counts = u64::from(step & 0xffff);
             sums[k] += counts;
@@ -105,7 +106,8 @@ fn walk_past<const N: usize>(walks: &mut Walks<'_>, strides: [u64; LANES], n_gro
     let from = lanes.map(|lane| walks.atom[lane]);
     for (k, lane) in lanes.into_iter().enumerate() {
         let number = states[k] / CODES;
-        // The sums of bits and of atoms overlap, but the former are known from how far the walk came.
+        // The sum of the bits carries into the sum of the atoms. The code subtracts the sum of the bits, which it knows
+        // from the distance that the walk covered.
         let bits = flag[k] - begin[k] - n_groups * big_bits[k];
         walks.atom[lane] = from[k] + ((sums[k] - bits) >> ATOMS);
         walks.bit[lane] = flag[k] - big_bits[k];
@@ -115,8 +117,8 @@ fn walk_past<const N: usize>(walks: &mut Walks<'_>, strides: [u64; LANES], n_gro
     true
 }
 
-/// How many strides of the longest groups there are would still stay before the next selected atom of a lane, and
-/// within its bytes.
+/// Returns the number of strides that stay before the next selected atom of a lane and within its bytes, even if all
+/// groups have the maximum length.
 #[inline(always)]
 fn strides_ahead(walks: &Walks<'_>, lane: usize, wanted: &Wanted) -> u64 {
     let atom = walks.atom[lane];

@@ -29,7 +29,7 @@ fn walk_begins_with_nothing_that_it_could_read_too_far_with() {
 
 #[test]
 fn walk_of_a_lane_that_had_another_frame_begins_anew() {
-    // A flag and a run of two small coordinates, which all groups behind it keep.
+    // The first group has a flag and a run of two small coordinates. All groups after it keep this run length.
     let mut first = [0; MARGIN + 64];
     first[0] = 0b1001_1100;
     let second = [0; MARGIN + 64];

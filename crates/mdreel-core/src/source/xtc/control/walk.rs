@@ -7,14 +7,14 @@ use super::{CHUNK, End, Group, Groups, LANES, Lane, NOWHERE, STRIDE, Walks, Want
 use crate::simd::Level;
 use crate::source::xtc::radix::load_bits;
 
-/// Meaning of six bits, with the flag as the highest bit.
+/// Meaning of the six bits after a big coordinate, of which the flag is the highest.
 #[derive(Clone, Copy)]
 struct Control {
-    /// Bits taken.
+    /// Number of bits used: 1 or 6.
     bits: u8,
-    /// The run length; 0 where it stays.
+    /// New run length; 0 if the run length does not change.
     run: u8,
-    /// Keeps the previous run length, or not.
+    /// Mask that keeps the previous run length (all ones) or clears it (zero).
     keep: u8,
     /// Change of the small index, plus 1.
     change: u8,
@@ -30,23 +30,24 @@ static CONTROL: [Control; 64] = {
     table
 };
 
-/// Walks on by up to [`CHUNK`] groups in each frame, or until every frame is over. `ALL` keeps every group.
+/// Continues the walk over each frame by up to [`CHUNK`] groups, or until all walks are over. `ALL` selects all atoms
+/// and keeps every group.
 pub(crate) fn walk<const ALL: bool>(level: Level, walks: &mut Walks<'_>, wanted: &Wanted, groups: &mut Groups) {
     #[cfg(target_arch = "x86_64")]
     if level.is_avx512() {
-        // SAFETY: the processor has these instructions.
+        // SAFETY: the level guarantees that the processor has these instructions.
         return unsafe { avx512::walk::<ALL>(walks, wanted, groups) };
     }
     #[cfg(target_arch = "x86_64")]
     if level.is_avx2() {
-        // SAFETY: the processor has these instructions.
+        // SAFETY: the level guarantees that the processor has these instructions.
         return unsafe { walk_avx2::<ALL>(walks, wanted, groups) };
     }
     let _ = level;
     walk_portable::<ALL>(walks, wanted, groups);
 }
 
-/// The portable code with the shifts of BMI2.
+/// Runs the portable code, compiled with the shifts of BMI2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
 fn walk_avx2<const ALL: bool>(walks: &mut Walks<'_>, wanted: &Wanted, groups: &mut Groups) {
@@ -58,7 +59,7 @@ fn walk_portable<const ALL: bool>(walks: &mut Walks<'_>, wanted: &Wanted, groups
     if !ALL {
         skip::skip(walks, wanted);
     }
-    // Four at a time: the state of more does not fit the registers of most processors.
+    // The loop handles four lanes at a time, because the state of more does not fit the registers of most processors.
     for first in (0..LANES).step_by(4) {
         walk_four::<ALL>(walks, first, wanted, groups);
     }
@@ -74,8 +75,9 @@ fn walk_four<const ALL: bool>(walks: &mut Walks<'_>, first: usize, wanted: &Want
         for _ in 0..STRIDE {
             for (k, lane) in lanes.iter_mut().enumerate() {
                 let flag = lane.bit + lane.big_bits;
-                // SAFETY: `bit` lies within the frame's bytes (it only moves when the next one does) and a big
-                // coordinate has at most 96 bits: 12 + 8 bytes are within the margin.
+                // SAFETY: `bit` lies within the frame's bytes, because it moves only if `next` does not exceed
+                // `end_bit`. A big coordinate has at most 96 bits, so the load ends at most 12 + 8 bytes after the
+                // frame, within the margin.
                 let code = unsafe { load_bits(lane.data, flag) } >> 58;
                 let control = CONTROL[code as usize];
                 let run = (lane.run & u64::from(control.keep)) | u64::from(control.run);
@@ -90,7 +92,7 @@ fn walk_four<const ALL: bool>(walks: &mut Walks<'_>, first: usize, wanted: &Want
                     | (run << Group::RUN)
                     | ((code >> 5) << Group::FLAG)
                     | (mask << Group::WANTED);
-                // SAFETY: a lane's count grows by at most 1 a step, and there are CHUNK steps and CHUNK + 1 places.
+                // SAFETY: `count` grows by at most 1 per step, and there are `CHUNK` steps and `CHUNK + 1` places.
                 unsafe { *groups.lanes[first + k].get_unchecked_mut(lane.count) = Group(group) };
                 lane.count += usize::from(live & fits & (ALL | (mask != 0)));
                 if live {

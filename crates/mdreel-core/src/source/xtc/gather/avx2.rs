@@ -1,7 +1,7 @@
 //! Gathering with AVX2, which unpacks the small coordinates of a group side by side.
 //!
 //! The numbers of a group have the same width and radix and are consecutive, so four loads unpack eight of them for any
-//! run length. The code also unpacks and writes the numbers behind the run, and the next group overwrites them, because
+//! run length. The code also unpacks and writes the numbers after the run, and the next group overwrites them, because
 //! a processor cannot predict where runs end.
 
 mod packed;
@@ -15,19 +15,20 @@ use crate::frame::ColumnsMut;
 use crate::units::ANGSTROM_PER_NANOMETRE;
 use packed::{BIAS, Big, Fields, MAX_INDEX, SMALL, WIDTH};
 
-/// Small coordinates of a group that are unpacked at a time.
+/// Number of small coordinates of a group that are unpacked at a time.
 const MOST: usize = 8;
 /// Number of entries written for a group: its atoms and the excess.
 const PLACES: usize = MOST + 1;
-/// Of three groups so many short ones, for which less is unpacked, make a branch pay.
+/// Threshold for a separate branch that unpacks fewer small coordinates for short groups. The branch pays if more than
+/// this many of three groups are short.
 const MOSTLY: usize = 2;
 
-/// The big coordinates of a chunk's groups, and room for a vector behind them.
+/// Big coordinates of the groups of a chunk, with room for a vector after them.
 #[derive(Debug)]
 pub(crate) struct Bigs {
-    /// As integers, less the bias that sums of small coordinates have.
+    /// Integers, minus the bias that the sums of small coordinates contain.
     whole: [[i32; CHUNK + WIDTH]; 3],
-    /// In Å.
+    /// Coordinates in Å.
     scaled: [[f32; CHUNK + WIDTH]; 3],
 }
 
@@ -45,16 +46,16 @@ struct Smalls {
 }
 
 impl Smalls {
-    /// The small coordinates of a group.
+    /// Returns the fields of the small coordinates of a group.
     ///
     /// # Safety
-    /// The group must come from a walk over `bytes`, and have no index above [`MAX_INDEX`].
+    /// The group must come from a walk over `bytes`, and its small index must not exceed [`MAX_INDEX`].
     #[inline]
     #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn fields<const SHORT: bool>(self, group: Group) -> Fields {
         let index = usize::from(group.small_index());
         let bit = group.bit() + u64::from(self.big_bits + group.control_bits());
-        // SAFETY: the caller vouches for the index; `bit` lies within the frame, or right behind it, and the margin
+        // SAFETY: the caller vouches for the index. `bit` lies within the frame or directly after it, and the margin
         // covers 46 bytes.
         unsafe {
             let small = SMALL.get_unchecked(index);
@@ -67,7 +68,7 @@ impl Smalls {
     }
 }
 
-/// Factors from integers to Å.
+/// Factor from integers to nm. The methods also convert nm to Å.
 #[derive(Clone, Copy)]
 struct Scale(f32);
 
@@ -88,11 +89,11 @@ impl Scale {
 }
 
 impl Bigs {
-    /// As [`super::Gather::gather`], for packed numbers of up to [`MAX_BITS`] bits, small ones of up to [`MAX_INDEX`]
-    /// bits, and runs of up to [`MOST`]. `None` when there are others.
+    /// Gathers as [`super::Gather::gather`] does, for packed numbers of up to [`MAX_BITS`] bits, small ones of up to
+    /// [`MAX_INDEX`] bits, and groups that need at most [`MOST`] small coordinates. Returns `None` if there are others.
     ///
     /// # Safety
-    /// As for [`super::Gather::gather`].
+    /// The same as for [`super::Gather::gather`].
     #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
     pub(crate) unsafe fn gather<const ALL: bool>(
         &mut self,
@@ -114,8 +115,8 @@ impl Bigs {
         })
     }
 
-    /// Unpacks the big coordinates. How many groups need no more than four small ones, or `None` if there is what
-    /// cannot be unpacked here.
+    /// Unpacks the big coordinates. Returns the number of groups that need at most four small coordinates, or `None` if
+    /// this code cannot unpack one of the groups.
     #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
     fn unpack(&mut self, frame: &Coded<'_>, groups: &[Group]) -> Option<usize> {
         let big = Big::new(frame.big.bits(), frame.sizes, frame.min);
@@ -127,19 +128,19 @@ impl Bigs {
                 Some(four) => *four,
                 None => std::array::from_fn(|k| groups[(at + k).min(groups.len() - 1)]),
             };
-            // SAFETY: a group is a word; groups come from a walk over `data`, and the margin covers the loads.
+            // SAFETY: a group is a word. The groups come from a walk over `data`, and the margin covers the loads.
             let (words, c) = unsafe {
                 let words = _mm256_loadu_si256(four.as_ptr().cast());
                 (words, big.four(frame.data(), four.map(|group| (group.bit() >> 3) as usize), words))
             };
-            // The small index stands on top of a byte then.
+            // Doubling the word moves the small index to the upper bits of a byte.
             widest = _mm256_max_epu8(widest, _mm256_add_epi64(words, words));
             any = _mm256_or_si256(any, words);
             let long = _mm256_srli_epi64::<{ Group::WANTED as i32 + WIDTH as i32 + 1 }>(words);
             short = _mm256_sub_epi64(short, _mm256_cmpeq_epi64(long, zero));
             for (axis, &values) in c.iter().enumerate() {
                 let base = _mm_sub_epi32(values, _mm_set1_epi32(BIAS));
-                // SAFETY: at < CHUNK, and there is room for a vector behind that.
+                // SAFETY: `at` is less than `CHUNK`, and there is room for a vector after `CHUNK` entries.
                 unsafe {
                     _mm_storeu_si128(self.whole[axis].as_mut_ptr().add(at).cast(), base);
                     _mm_storeu_ps(self.scaled[axis].as_mut_ptr().add(at), scale.four(values));
@@ -149,11 +150,11 @@ impl Bigs {
         let indices = words(widest).map(|word| word as u64 >> (Group::INDEX + 1) & 0x7f);
         let longest = words(any).into_iter().fold(0, |all, word| all | word as u64 >> Group::WANTED);
         let fits = indices.into_iter().all(|index| index <= u64::from(MAX_INDEX)) && longest < 2 << MOST;
-        // The last vector may have the last group more than once, which does not matter.
+        // The last vector may contain the last group more than once, which does not matter.
         fits.then(|| words(short).into_iter().sum::<i64>() as usize)
     }
 
-    /// Writes the selected atoms of `groups` into columns, as far as there is room; returns how many.
+    /// Writes the selected atoms of `groups` into columns, as far as there is room, and returns their number.
     #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
     fn place<const ALL: bool, const SHORT: bool>(
         &self,
@@ -166,31 +167,31 @@ impl Bigs {
         let scale = Scale(frame.inverse_precision);
         let smalls = Smalls { bytes: frame.data(), big_bits: frame.big.bits() };
         let Some((&first, rest)) = groups.split_first() else { return 0 };
-        // The next group's small coordinates are unpacked while this one's are summed up: a processor has no more than
-        // two groups under way at a time, and would wait for the latter.
-        // SAFETY: `unpack` has seen that the index is in the table; so below.
+        // The loop unpacks the small coordinates of the next group while it sums up those of the current one. A
+        // processor works on at most two groups at a time, and would otherwise wait for the sums.
+        // SAFETY: `unpack` has checked that the index is in the table. The same applies below.
         let mut next = unsafe { smalls.fields::<SHORT>(first) };
         let mut atoms = [[0.0; PLACES]; 3];
         let mut n = 0;
         for ((g, &group), &following) in groups.iter().enumerate().zip(rest.iter().chain([&first])) {
             let fields = next;
-            // SAFETY: as above.
+            // SAFETY: the same as above.
             next = unsafe { smalls.fields::<SHORT>(following) };
             let n_wanted = if ALL { group.run() + 1 } else { group.wanted().count_ones() as usize };
             if ALL && n + PLACES <= room {
-                // SAFETY: there is room.
+                // SAFETY: the columns have room for `PLACES` entries from `n` on.
                 unsafe { self.write::<SHORT>((g, group), fields, scale, columns.map(|column| column.add(n))) };
                 n += n_wanted;
                 continue;
             }
-            // SAFETY: there is room.
+            // SAFETY: each column of `atoms` has `PLACES` entries.
             unsafe { self.write::<SHORT>((g, group), fields, scale, atoms.each_mut().map(|c| c.as_mut_ptr())) };
             let mut wanted = group.wanted();
             for place in n..(n + n_wanted).min(room) {
                 let k = wanted.trailing_zeros() as usize;
                 wanted &= wanted.wrapping_sub(1);
                 for axis in 0..3 {
-                    // SAFETY: place < room; no bit is set beyond that of the last place.
+                    // SAFETY: `place` is less than `room`, and no bit is set beyond the one of the last entry.
                     unsafe { *columns[axis].add(place) = *atoms[axis].as_ptr().add(k) };
                 }
             }
@@ -202,7 +203,7 @@ impl Bigs {
     /// Writes the atoms of group number `g`, and excess values, into [`PLACES`] entries of each column.
     ///
     /// # Safety
-    /// The columns must have these places, and `g` be less than [`CHUNK`].
+    /// The columns must have these entries, and `g` must be less than [`CHUNK`].
     #[inline]
     #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
     unsafe fn write<const SHORT: bool>(
@@ -212,9 +213,9 @@ impl Bigs {
         scale: Scale,
         columns: [*mut f32; 3],
     ) {
-        // In a group with a run the first small coordinate belongs before the big one.
+        // In a group with a run, the first small coordinate belongs before the big one.
         let place = usize::from(group.run() > 0);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller guarantees that the columns have these entries and that `g` is valid.
         unsafe {
             if is_short::<SHORT>(group) {
                 let sums = fields.sums_of_four();
@@ -239,18 +240,18 @@ impl Bigs {
     }
 }
 
-/// Whether four small coordinates of the group are enough.
+/// Returns whether the code unpacks only four small coordinates of the group, which are enough. `SHORT` enables this.
 #[inline(always)]
 fn is_short<const SHORT: bool>(group: Group) -> bool {
     SHORT && group.wanted() < 2 << WIDTH
 }
 
-/// The lanes of a vector.
+/// Returns the lanes of a vector.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn words(lanes: __m256i) -> [i64; WIDTH] {
     let mut words = [0; WIDTH];
-    // SAFETY: there is room for four.
+    // SAFETY: there is room for four words.
     unsafe { _mm256_storeu_si256(words.as_mut_ptr().cast(), lanes) };
     words
 }

@@ -1,9 +1,9 @@
 //! Gathering with AVX-512, eight packed numbers at a time.
 //!
 //! Groups differ in length, so a processor cannot predict the end of a loop over the atoms of a group. Instead, the
-//! work consists of passes without such branches. They list the required small coordinates, unpack them, compute their
-//! prefix sums, unpack the big coordinates, and compute each selected atom from the big coordinate of its group and two
-//! sums.
+//! work consists of passes without such branches. They list the required small coordinates, unpack them, and compute
+//! their prefix sums. Then they unpack the big coordinates, and compute each selected atom from the big coordinate of
+//! its group and two sums.
 
 mod packed;
 mod rows;
@@ -23,25 +23,25 @@ use rows::{ATOMS, Rows};
 /// Capacity for the small coordinates of a chunk and the excess of the last store.
 const SMALLS: usize = CHUNK * MAX_RUN + 2 * WIDTH;
 
-/// Integer coordinates of an atom: x, y, z and nothing.
+/// Integer coordinates of an atom: x, y, z and an unused element.
 type Row = [i32; 4];
 
-/// The lists of one chunk; small enough for the second-level cache.
+/// Lists for one chunk, which fit the second-level cache.
 #[derive(Debug)]
 pub(crate) struct Flat {
-    /// Where each small coordinate starts, in bits from the chunk's first byte.
+    /// Start of each small coordinate, in bits from the chunk's first byte.
     small_bits: [u32; SMALLS],
     small_indices: [u8; SMALLS],
-    /// Where not all are selected: for each selected atom its group (upper 16 bits) and the number of small coordinates
-    /// summed up to it.
+    /// Group of each selected atom (upper 16 bits) and the number of small coordinates in its sum. The list is used
+    /// only if not all atoms are selected.
     atoms: [u32; ATOMS],
-    /// First small coordinate of each group.
+    /// Index of the first small coordinate of each group.
     starts: [u16; CHUNK],
     /// `sums[i]` is the sum of the first `i` small coordinates.
     sums: [Row; SMALLS + 2 * WIDTH],
-    /// For each group its big coordinate, less the sum of all small ones before the group.
+    /// Big coordinate of each group, minus the sum of all small coordinates before the group.
     bases: [Row; CHUNK + WIDTH],
-    /// The atoms' rows, where all are selected.
+    /// Rows of the atoms, used if all atoms are selected.
     rows: Rows,
 }
 
@@ -59,19 +59,20 @@ impl Default for Flat {
     }
 }
 
-/// Contents of the lists of a chunk.
+/// Lengths of the lists of a chunk, and the range of its small indices.
 struct Listed {
     n_smalls: usize,
     n_atoms: usize,
-    /// Small indices of all groups.
+    /// Smallest small index of the groups.
     least: u8,
+    /// Largest small index of the groups.
     widest: u8,
 }
 
-/// Small indices between which most chunks stay: as many as two vectors hold.
+/// Size of the window of small indices that contains those of most chunks. Two vectors hold it.
 const WINDOW: usize = 2 * WIDTH;
 
-/// Radix of each small index, its reciprocal rounded up, and half the radix, rounded down; room for a window behind
+/// Radix of each small index, its reciprocal rounded up, and half the radix rounded down, with room for a window after
 /// them.
 static RADICES: [[f64; 73 + WINDOW]; 3] = {
     let mut table = [[0.0; 73 + WINDOW]; 3];
@@ -85,7 +86,7 @@ static RADICES: [[f64; 73 + WINDOW]; 3] = {
     table
 };
 
-/// Multiples of each small index: where the small coordinates of a run start.
+/// Multiples of each small index, at which the small coordinates of a run start.
 static MULTIPLES: [[u32; WIDTH]; 128] = {
     let mut table = [[0; WIDTH]; 128];
     let mut index = 0;
@@ -100,15 +101,17 @@ static MULTIPLES: [[u32; WIDTH]; 128] = {
     table
 };
 
-/// Which lanes hold the first so many of eight numbers, where even lanes hold the first four and odd ones the others.
+/// Masks of the lanes that hold the first `n` of eight numbers, if even lanes hold the first four numbers and odd lanes
+/// the others.
 const FIRST_PLACES: [u8; WIDTH + 1] = [0x00, 0x01, 0x05, 0x15, 0x55, 0x57, 0x5f, 0x7f, 0xff];
 
 impl Flat {
-    /// As [`super::Gather::gather`], for packed numbers of up to [`MAX_BITS`] bits. `None` when there are wider ones.
+    /// Gathers as [`super::Gather::gather`] does, for packed numbers of up to [`MAX_BITS`] bits. Returns `None` if
+    /// there are wider numbers.
     ///
     /// # Safety
-    /// The processor must have AVX-512 F, BW, DQ and VL; and as for [`super::Gather::gather`], with [`CHUNK`] groups at
-    /// most.
+    /// The processor must have AVX-512 F, BW, DQ and VL. There must be at most [`CHUNK`] groups. In addition, the
+    /// conditions of [`super::Gather::gather`] apply.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
     pub(crate) unsafe fn gather<const ALL: bool>(
         &mut self,
@@ -126,7 +129,7 @@ impl Flat {
         if u32::from(listed.widest) > MAX_BITS {
             return None;
         }
-        // SAFETY: groups come from a walk over `data`.
+        // SAFETY: the groups come from a walk over `data`.
         let bytes = unsafe { frame.data().add((origin >> 3) as usize) };
         if usize::from(listed.widest - listed.least) < WINDOW {
             self.sum_smalls::<true>(bytes, listed.n_smalls, listed.least);
@@ -149,20 +152,21 @@ impl Flat {
         let (mut least, mut widest) = (u8::MAX, 0);
         for (g, &group) in groups.iter().enumerate().take(CHUNK) {
             let (run, index) = (group.run(), group.small_index());
-            // Alone in its group, the big coordinate is the first atom, else the second.
+            // Without a run, the big coordinate is the first atom of its group. With a run, it is the second.
             let alone = usize::from(run == 0);
             let wanted = group.wanted() << alone;
             let needed = if ALL {
                 run
             } else {
-                // The largest number of small coordinates that a selected atom needs; 2 stands for the big one alone.
+                // This is the largest number of small coordinates that a selected atom needs. The value 2 selects only
+                // the big coordinate, which needs none.
                 [wanted as usize & 1, 31 - (wanted | 1).leading_zeros() as usize][usize::from(wanted >= 4)]
             };
             let start = (group.bit() - origin) as u32 + big_bits + group.control_bits();
             self.starts[g] = n_smalls as u16;
             let atom = (g << 16 | n_smalls) as u32;
-            // SAFETY: a group adds at most MAX_RUN small coordinates and MAX_RUN + 1 atoms to its lists, a chunk has
-            // at most CHUNK groups, and there is room for two stores more.
+            // SAFETY: a group adds at most `MAX_RUN` small coordinates and `MAX_RUN + 1` atoms to the lists, a chunk
+            // has at most `CHUNK` groups, and there is room for two more stores.
             unsafe {
                 let multiples = _mm256_loadu_si256(MULTIPLES[usize::from(index)].as_ptr().cast());
                 let bits = self.small_bits.as_mut_ptr().add(n_smalls);
@@ -191,23 +195,23 @@ impl Flat {
         Listed { n_smalls, n_atoms, least, widest }
     }
 
-    /// Unpacks the small coordinates listed and sums them up. `NARROW` says that their indices lie within a window
-    /// from `least` on, so that what belongs to an index comes from registers.
+    /// Unpacks the listed small coordinates and computes their prefix sums. With `NARROW`, their indices lie within a
+    /// window from `least` on, so that the constants of each index come from registers.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     fn sum_smalls<const NARROW: bool>(&mut self, bytes: *const u8, n: usize, least: u8) {
         let first = _mm512_set1_epi64(i64::from(least));
-        // SAFETY: the tables have a window behind the largest index.
+        // SAFETY: the tables have room for a window after the largest index.
         let window = RADICES.each_ref().map(|table| unsafe {
             let from = table.as_ptr().add(usize::from(least));
             (_mm512_loadu_pd(from), _mm512_loadu_pd(from.add(WIDTH)))
         });
-        // Even lanes take the first four numbers, odd ones the other four, so that rows come out in order.
+        // Even lanes take the first four numbers and odd lanes the other four, so that the rows come out in order.
         let places = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
         let bytes_of_places = _mm_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, -1, -1, -1, -1, -1, -1, -1, -1);
         let mut sum = _mm512_setzero_si512();
         for at in (0..n).step_by(WIDTH) {
             let mask = FIRST_PLACES[(n - at).min(WIDTH)];
-            // SAFETY: the lists have room for a vector behind their last entry.
+            // SAFETY: the lists have room for a vector after their last entry.
             let (bits, index) = unsafe {
                 let bits = _mm256_loadu_si256(self.small_bits.as_ptr().add(at).cast());
                 let index = _mm_loadl_epi64(self.small_indices.as_ptr().add(at).cast());
@@ -218,7 +222,7 @@ impl Flat {
                 let index = _mm512_sub_epi64(index, first);
                 window.map(|(low, high)| _mm512_permutex2var_pd(low, index, high))
             } else {
-                // SAFETY: indices are at most 72 where they are valid, and 0 elsewhere.
+                // SAFETY: valid indices are at most 72, and the others are 0.
                 RADICES.each_ref().map(|table| unsafe { _mm512_i64gather_pd::<8>(index, table.as_ptr()) })
             };
             // SAFETY: the numbers lie within the frame.
@@ -229,7 +233,8 @@ impl Flat {
             let first_four = running_sums(first_four, sum);
             let last_four = running_sums(last_four, last_row(first_four));
             sum = last_row(last_four);
-            // SAFETY: at < n, and `sums` has two vectors more than a chunk has smalls.
+            // SAFETY: `at` is less than `n`, and `sums` has room for two vectors more than the small coordinates of a
+            // chunk.
             unsafe {
                 let place = self.sums.as_mut_ptr().add(at + 1);
                 _mm512_storeu_si512(place.cast(), first_four);
@@ -249,7 +254,7 @@ impl Flat {
         for at in (0..groups.len()).step_by(WIDTH) {
             let n = (groups.len() - at).min(WIDTH);
             let mask = valid(n);
-            // SAFETY: the mask keeps the load within `groups`; bits lie within the frame.
+            // SAFETY: the mask keeps the load within `groups`, and the bits lie within the frame.
             let value = unsafe {
                 let words = _mm512_maskz_loadu_epi64(mask, groups.as_ptr().add(at).cast());
                 let bit = _mm512_and_si512(words, _mm512_set1_epi64((1 << Group::INDEX) - 1));
@@ -259,7 +264,7 @@ impl Flat {
             let rows = [even[0], odd[0], even[1], odd[1], even[2], odd[2], even[3], odd[3]];
             for (k, row) in rows.into_iter().enumerate().take(n) {
                 let start = usize::from(self.starts[(at + k) % CHUNK]);
-                // SAFETY: `start` is the number of some small coordinate of the chunk, `at + k` that of a group.
+                // SAFETY: `start` is the index of a small coordinate of the chunk, and `at + k` is that of a group.
                 unsafe {
                     let before = _mm_loadu_si128(self.sums.as_ptr().add(start).cast());
                     let base = _mm_sub_epi32(_mm_add_epi32(row, min), before);
@@ -269,12 +274,12 @@ impl Flat {
         }
     }
 
-    /// Writes the first `n` atoms listed, in Å.
+    /// Writes the first `n` listed atoms, in Å.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     fn finish(&self, inverse_precision: f32, n: usize, columns: &mut ColumnsMut<'_>, at: usize) {
         let row = |i: usize| {
             let atom = self.atoms[i];
-            // SAFETY: the lists hold numbers of groups and of small coordinates of the chunk.
+            // SAFETY: the lists hold indices of groups and of small coordinates of the chunk.
             unsafe {
                 let base = _mm_loadu_si128(self.bases.as_ptr().add((atom >> 16) as usize).cast());
                 let sum = _mm_loadu_si128(self.sums.as_ptr().add((atom & 0xffff) as usize).cast());
@@ -295,7 +300,7 @@ impl Flat {
         }
         for i in whole..n {
             let mut c = [0; 4];
-            // SAFETY: four words fit.
+            // SAFETY: `c` has room for four words.
             unsafe { _mm_storeu_si128(c.as_mut_ptr().cast(), row(i)) };
             columns.x[at + i] = angstrom(c[0], inverse_precision);
             columns.y[at + i] = angstrom(c[1], inverse_precision);
@@ -304,7 +309,7 @@ impl Flat {
     }
 }
 
-/// Marks the first `n` of eight.
+/// Returns a mask of the first `n` of eight lanes.
 fn valid(n: usize) -> u8 {
     if n >= WIDTH { 0xff } else { (1 << n) - 1 }
 }

@@ -7,7 +7,7 @@ use crate::source::xtc::header::Compression;
 const COMPRESSION: Compression =
     Compression { precision: 1000.0, min: [0; 3], sizes: [1000; 3], small_index: 20, n_bytes: 8 };
 
-/// What a gather of groups at the frame's first bit does with columns of these lengths.
+/// Gathers groups at the first bit of a frame into columns of these lengths.
 fn gathered(level: Level, n_groups: usize, lengths: [usize; 3], at: usize) -> Result<usize, String> {
     let bytes = [0; 8 + MARGIN];
     let frame = Coded::new(&COMPRESSION, 1, &bytes);

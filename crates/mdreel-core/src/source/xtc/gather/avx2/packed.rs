@@ -1,11 +1,14 @@
 //! Unpacking of packed numbers, four at a time.
 //!
-//! Quotients are products in float64, of a positive integer less not quite half the divisor, `v - h`, and a reciprocal
-//! that is rounded down; adding [`MAGIC`], at whose size float64 are integers, rounds to the nearest integer. With
-//! `h = (divisor - 1) / 2`, rounded down, `(v - h) / divisor` exceeds the quotient less a half by half a divisor's part
-//! at least, and the quotient by a half at most, which the reciprocal makes less: for `v < 2^50` the nearest integer is
-//! the quotient. One subtraction does for both divisions of a mixed-radix number: what it takes for the first leaves
-//! half a divisor less for the second. A multiple of both divisors is added, so all stays positive.
+//! Instead of dividing, the code multiplies in float64 by reciprocals that are rounded down, and adds [`MAGIC`]. The
+//! sum is rounded to the nearest integer, because float64 numbers of its size are integers. Before the multiplication,
+//! the code subtracts slightly less than half the divisor, `h = (divisor - 1) / 2` rounded down. `(v - h) / divisor`
+//! exceeds the quotient minus 1/2 by at least `1 / (2 * divisor)`. It exceeds the quotient by at most 1/2, and the
+//! rounded reciprocal reduces this excess. For `v < 2^50`, the nearest integer is therefore the quotient.
+//!
+//! A single subtraction serves both divisions of a mixed-radix number: it also makes the dividend of the second
+//! division smaller by about half the divisor of that division. The code adds a multiple of both divisors, so that all
+//! values stay positive.
 
 use std::arch::x86_64::*;
 
@@ -14,26 +17,26 @@ use crate::source::xtc::radix::{SMALL_INDICES, SMALL_RADICES};
 
 /// `1.5 * 2^52`.
 const MAGIC: f64 = 6_755_399_441_055_744.0;
-/// Numbers of a vector.
+/// Number of elements of a vector.
 pub(crate) const WIDTH: usize = 4;
-/// The widest small coordinates that are unpacked here: sums of eight fit 16 bits.
+/// Maximum width of the small coordinates that this code unpacks, so that sums of eight fit 16 bits.
 pub(crate) const MAX_INDEX: u32 = 39;
 /// Number that is added to a sum of small coordinates to make it positive.
 pub(crate) const BIAS: i32 = 1 << 15;
 
-/// How the bits of a number lie: whole bytes, the least significant first, then the bits that are left.
+/// Layout of the bits of a number: whole bytes, the least significant first, then the remaining bits.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 struct Form {
-    /// Which bytes of a word become bytes of the number.
+    /// Shuffle pattern that picks the bytes of a word for the bytes of the number.
     pick: [u8; 16],
-    /// Marks the byte that is not a whole one.
+    /// Mask of the byte that is not complete.
     last: [u8; 16],
-    /// Bits that this byte lacks.
+    /// Number of bits that this byte lacks.
     lacks: u64,
 }
 
-/// For each number of bits.
+/// Layout for each number of bits.
 static FORMS: [Form; MAX_BITS as usize + 1] = {
     let mut table = [Form::new(0); MAX_BITS as usize + 1];
     let mut bits = 1;
@@ -63,7 +66,7 @@ impl Form {
         Form { pick, last, lacks: (8 - rest) as u64 }
     }
 
-    /// The numbers on top of four words.
+    /// Returns the numbers in the upper bits of four words.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn numbers(&self, top: __m256i) -> __m256i {
@@ -73,15 +76,15 @@ impl Form {
     }
 }
 
-/// How numbers are taken apart.
+/// Constants for splitting numbers into components.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 struct Quotients {
-    /// Reciprocals of the size of z, and of that of y; rounded down.
+    /// Reciprocals of the sizes of z and of y, rounded down.
     inverses: [f64; 2],
-    /// Not quite halves of these sizes.
+    /// `(size - 1) / 2` for these sizes, rounded down.
     halves: [u64; 2],
-    /// Number that is added before a division.
+    /// Number that is added before the divisions.
     before: i64,
 }
 
@@ -97,7 +100,7 @@ impl Quotients {
     }
 }
 
-/// The quotient of `value`, given the divisor's reciprocal, plus `plus`; and without it.
+/// Returns the quotient of `value`, given the reciprocal of the divisor, with `plus` added and without it.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn divide(value: __m256d, inverse: &f64, plus: &f64) -> (__m256d, __m256d) {
@@ -106,8 +109,8 @@ fn divide(value: __m256d, inverse: &f64, plus: &f64) -> (__m256d, __m256d) {
     (quotient, _mm256_sub_pd(quotient, plus))
 }
 
-/// Where in the 16 bytes of a load two numbers that follow one another lie, and how many bits of their first bytes are
-/// others'; for two such loads.
+/// Positions of two consecutive numbers in the 16 bytes of a load, for two loads. Each position consists of the bytes
+/// of the number and the number of bits before it in its first byte.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(32))]
 struct Places {
@@ -116,8 +119,9 @@ struct Places {
 }
 
 impl Places {
-    /// For the numbers `first` and the one behind it, and for `second` likewise; a load starts with the byte in which
-    /// the first of its numbers does, if number 0 starts with a byte.
+    /// Creates the positions of the numbers `first` and `first + 1` in one load, and of `second` and `second + 1` in
+    /// another. If number 0 starts at the beginning of a byte, a load starts with the byte in which its first number
+    /// starts.
     const fn new(bits: u32, first: u32, second: u32) -> Self {
         let numbers = [first, first + 1, second, second + 1];
         let (mut pick, mut shift) = ([0; 32], [0; 4]);
@@ -136,11 +140,14 @@ impl Places {
         Places { pick, shift }
     }
 
-    /// The words on top of which the numbers stand.
+    /// Returns the words whose upper bits contain the numbers. `phase` is the bit at which number 0 starts in its byte.
+    ///
+    /// # Safety
+    /// 16 bytes must be readable from `first` and from `second` on.
     #[inline]
     #[target_feature(enable = "avx2")]
     unsafe fn words(&self, first: *const u8, second: *const u8, phase: __m256i) -> __m256i {
-        // SAFETY: as the caller promises; all arrays have 32 bytes.
+        // SAFETY: the caller guarantees that these bytes are readable. All arrays have 32 bytes.
         unsafe {
             let bytes = _mm256_loadu2_m128i(second.cast(), first.cast());
             let words = _mm256_shuffle_epi8(bytes, _mm256_load_si256(self.pick.as_ptr().cast()));
@@ -149,26 +156,26 @@ impl Places {
     }
 }
 
-/// How the small coordinates of an index are unpacked: into three fields of 16 bits, z lowest.
+/// Constants for unpacking the small coordinates of an index into three fields of 16 bits, with z in the lowest field.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(512))]
 pub(crate) struct Small {
-    /// Numbers 0, 1, 4 and 5; then 2, 3, 6 and 7; then 0, 1, 2 and 3.
+    /// Positions of the numbers 0, 1, 4 and 5, then of 2, 3, 6 and 7, then of 0, 1, 2 and 3.
     places: [Places; 3],
-    /// What makes differences of fields, as bits of a float64 that is added to [`MAGIC`]; with the [`BIAS`] for number
-    /// 0, from which all sums have it.
+    /// Offsets that turn the fields into differences, as the bits of a float64 with [`MAGIC`] added. The offset of
+    /// number 0 includes the [`BIAS`], so all sums include it.
     offsets: [[i64; 4]; 2],
-    /// The same as numbers, less what is added before a division.
+    /// The same offsets as float64 numbers, minus the number that is added before the divisions.
     shifts: [[f64; 4]; 2],
     form: Form,
     inverse: f64,
     /// [`MAGIC`].
     magic: f64,
-    /// By how much the place of x and y in the number and in the fields differ.
+    /// Differences between the factors of y and x in the fields and those in the number.
     moves: [f64; 2],
 }
 
-/// All small indices that are unpacked here.
+/// Constants of all small indices that this code unpacks.
 pub(crate) static SMALL: [Small; MAX_INDEX as usize + 1] = {
     let mut table = [Small::new(0, 1); MAX_INDEX as usize + 1];
     let mut index = *SMALL_INDICES.start();
@@ -203,11 +210,11 @@ impl Small {
         }
     }
 
-    /// The fields of four numbers; of the first one with the [`BIAS`] if `K` is 0.
+    /// Returns the fields of four numbers. If `K` is 0, the field of the first number includes the [`BIAS`].
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn fields<const K: usize>(&self, numbers: __m256i) -> __m256i {
-        // SAFETY: there are four of each.
+        // SAFETY: each array has four elements.
         let (offset, shift) =
             unsafe { (_mm256_load_si256(self.offsets[K].as_ptr().cast()), _mm256_load_pd(self.shifts[K].as_ptr())) };
         let number = _mm256_castsi256_pd(_mm256_add_epi64(numbers, offset));
@@ -217,15 +224,15 @@ impl Small {
         _mm256_castpd_si256(_mm256_fmadd_pd(x, move_x, _mm256_fmadd_pd(xy, move_y, number)))
     }
 
-    /// The fields of the eight small coordinates from `bit` on.
+    /// Returns the fields of the eight small coordinates from `bit` on.
     ///
     /// # Safety
-    /// 46 bytes must be readable from the byte on in which the first number starts; `index` is this one's.
+    /// 46 bytes must be readable from the byte in which the first number starts. `index` must be the index of `self`.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(crate) unsafe fn eight(&self, bytes: *const u8, bit: u64, index: usize) -> Fields {
         let phase = _mm256_set1_epi64x((bit & 7) as i64);
-        // SAFETY: six numbers of 39 bits at most take 30 bytes, of which a load of 16 is made.
+        // SAFETY: the last load starts after six numbers of at most 39 bits, at byte 30 or before, and reads 16 bytes.
         let [outer, inner] = unsafe {
             let bytes = bytes.add((bit >> 3) as usize);
             [
@@ -237,15 +244,15 @@ impl Small {
         Fields { outer: self.fields::<0>(outer), inner: self.fields::<1>(inner) }
     }
 
-    /// The same for four.
+    /// Returns the fields of the four small coordinates from `bit` on.
     ///
     /// # Safety
-    /// As for [`Self::eight`].
+    /// The same as for [`Self::eight`].
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(crate) unsafe fn four(&self, bytes: *const u8, bit: u64, index: usize) -> Fields {
         let phase = _mm256_set1_epi64x((bit & 7) as i64);
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller guarantees that these bytes are readable.
         let words = unsafe {
             let bytes = bytes.add((bit >> 3) as usize);
             self.places[2].words(bytes, bytes.add(index / 4), phase)
@@ -254,17 +261,17 @@ impl Small {
     }
 }
 
-/// Small coordinates of a group as fields.
+/// Fields of the small coordinates of a group.
 #[derive(Clone, Copy)]
 pub(crate) struct Fields {
-    /// Numbers 0, 1, 4 and 5; or the first four.
+    /// Numbers 0, 1, 4 and 5, or the first four if only four are unpacked.
     outer: __m256i,
     /// Numbers 2, 3, 6 and 7.
     inner: __m256i,
 }
 
 impl Fields {
-    /// Sums of the first, of the first two, and so on, with the [`BIAS`].
+    /// Returns the sums of the first number, the first two numbers, and so on, each with the [`BIAS`].
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(crate) fn sums_of_eight(self) -> [__m256i; 3] {
@@ -281,7 +288,7 @@ impl Fields {
         [_mm256_and_si256(x, low), _mm256_srli_epi32::<16>(yz), _mm256_and_si256(yz, low)]
     }
 
-    /// The same of the first four.
+    /// Returns the same sums for the first four numbers.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(crate) fn sums_of_four(self) -> [__m128i; 3] {
@@ -296,15 +303,16 @@ impl Fields {
     }
 }
 
-/// How big coordinates are unpacked.
+/// Constants for unpacking big coordinates.
 #[derive(Debug)]
 pub(crate) struct Big {
     form: &'static Form,
     inverses: [f64; 2],
-    /// [`MAGIC`] and what z lacks, added to a number; as a number, less what is added before a division.
+    /// Bits of [`MAGIC`] plus the offset of z, which are added to a number.
     offset: i64,
+    /// The same as a float64, minus the number that is added before the divisions.
     shift: f64,
-    /// [`MAGIC`] and what the quotients lack.
+    /// [`MAGIC`] plus the offsets of the quotients y and x.
     plus: [f64; 2],
     sizes: [f64; 2],
 }
@@ -325,14 +333,15 @@ impl Big {
         }
     }
 
-    /// Those that start in the bytes `starts`, behind as many bits as the lowest three of `phases` say.
+    /// Returns the components of the four numbers that start in the bytes `starts`. The lowest three bits of `phases`
+    /// specify the first bit within each of these bytes.
     ///
     /// # Safety
-    /// Eight bytes must be readable from each of the bytes on.
+    /// Eight bytes must be readable from each of these bytes on.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     pub(crate) unsafe fn four(&self, bytes: *const u8, starts: [usize; WIDTH], phases: __m256i) -> [__m128i; 3] {
-        // SAFETY: as the caller promises.
+        // SAFETY: the caller guarantees that these bytes are readable.
         let words = starts.map(|start| unsafe { bytes.add(start).cast::<i64>().read_unaligned() });
         let words = _mm256_setr_epi64x(words[0], words[1], words[2], words[3]);
         let reversed = _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
@@ -341,7 +350,7 @@ impl Big {
         self.components(self.form.numbers(top))
     }
 
-    /// The components of four numbers.
+    /// Returns the components of four numbers.
     #[inline]
     #[target_feature(enable = "avx2,fma")]
     fn components(&self, numbers: __m256i) -> [__m128i; 3] {
@@ -355,7 +364,7 @@ impl Big {
     }
 }
 
-/// The lower halves of four lanes.
+/// Returns the lower halves of four lanes.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn narrow(lanes: __m256d) -> __m128i {
@@ -364,11 +373,11 @@ fn narrow(lanes: __m256d) -> __m128i {
     _mm_castps_si128(_mm_shuffle_ps::<0b10_00_10_00>(low, high))
 }
 
-/// Sixteen bytes, twice.
+/// Returns a vector that contains sixteen bytes twice.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn broadcast(bytes: &[u8; 16]) -> __m256i {
-    // SAFETY: there are sixteen bytes.
+    // SAFETY: the array has sixteen bytes.
     unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(bytes.as_ptr().cast())) }
 }
 

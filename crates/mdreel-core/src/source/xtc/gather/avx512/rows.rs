@@ -1,4 +1,4 @@
-//! Rows of the atoms of a chunk, which become columns.
+//! Rows of the atoms of a chunk, and their conversion to columns.
 
 use std::arch::x86_64::*;
 
@@ -6,16 +6,16 @@ use super::packed::WIDTH;
 use crate::frame::ColumnsMut;
 use crate::source::xtc::control::{CHUNK, MAX_RUN};
 
-/// Room for the atoms of a chunk, likewise.
+/// Capacity for the atoms of a chunk and the excess of the last store.
 pub(super) const ATOMS: usize = CHUNK * (MAX_RUN + 1) + 2 * WIDTH;
 
-/// Rows of a vector.
+/// Number of rows of a vector.
 pub(super) const ROWS: usize = 4;
 
-/// Atoms whose rows become columns at a time.
+/// Number of atoms whose rows are converted to columns at a time.
 pub(super) const BLOCK: usize = 4 * ROWS;
 
-/// The rows of the atoms of a chunk, in Å: x, y, z and nothing.
+/// Rows of the atoms of a chunk, in Å: x, y, z and an unused element.
 #[derive(Debug)]
 pub(crate) struct Rows(pub(super) [[f32; 4]; ATOMS + BLOCK]);
 
@@ -34,7 +34,8 @@ impl Rows {
         let [x, y, z] = targets.map(|column| column[at..at + n].as_mut_ptr());
         for i in (0..n).step_by(BLOCK) {
             let mask = u16::MAX >> BLOCK.saturating_sub(n - i).min(15);
-            // SAFETY: there is a block of rows behind the last one; the mask keeps the stores within the columns.
+            // SAFETY: there is room for a block of rows after the last one, and the mask keeps the stores within the
+            // columns.
             unsafe {
                 let rows = self.0.as_ptr().add(i);
                 let load = |k: usize| _mm512_loadu_ps(rows.add(k * ROWS).cast());
@@ -50,7 +51,7 @@ impl Rows {
     }
 }
 
-/// Picks the numbers of one axis from two vectors of four rows each.
+/// Returns the indices of the numbers of one axis in two vectors of four rows each.
 #[target_feature(enable = "avx512f")]
 fn pick(axis: i32) -> __m512i {
     let rows = _mm512_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28, 0, 0, 0, 0, 0, 0, 0, 0);

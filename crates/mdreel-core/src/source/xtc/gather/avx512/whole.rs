@@ -1,4 +1,5 @@
-//! Placement of every atom of every group: the selected atoms are consecutive, like the sums of a group.
+//! Placement of the atoms of every group if all atoms are selected: the atoms are consecutive, like the sums of a
+//! group.
 
 use std::arch::x86_64::*;
 
@@ -10,7 +11,7 @@ use crate::source::xtc::control::{CHUNK, Group};
 use crate::units::ANGSTROM_PER_NANOMETRE;
 
 impl Flat {
-    /// Writes all atoms of `groups`, as far as there is room; returns how many.
+    /// Writes all atoms of `groups`, as far as there is room, and returns their number.
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
     pub(super) fn finish_whole(
         &mut self,
@@ -20,14 +21,15 @@ impl Flat {
         at: usize,
     ) -> usize {
         let (inverse, factor) = (_mm512_set1_ps(inverse_precision), _mm512_set1_ps(ANGSTROM_PER_NANOMETRE));
-        // In a group with a run the first small coordinate belongs before the big one, that is before no small one.
+        // In a group with a run, the first small coordinate belongs before the big one, whose sum contains no small
+        // coordinate.
         let in_order = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
         let swapped = _mm512_setr_epi64(2, 3, 0, 1, 4, 5, 6, 7);
         let mut n = 0;
         for (g, group) in groups.iter().enumerate().take(CHUNK) {
             let (run, start) = (group.run(), usize::from(self.starts[g]));
-            // SAFETY: `start` is the number of a small coordinate of the chunk, `n` that of an atom; behind the last of
-            // each, `sums` and `rows` have room for the three vectors of the longest run.
+            // SAFETY: `start` is the index of a small coordinate of the chunk, and `n` is that of an atom. After the
+            // last of each, `sums` and `rows` have room for the three vectors of the longest run.
             unsafe {
                 let base = _mm512_broadcast_i32x4(_mm_loadu_si128(self.bases.as_ptr().add(g).cast()));
                 let sums = self.sums.as_ptr().add(start);

@@ -1,4 +1,4 @@
-//! Four numbers at a time equal one at a time, in integers.
+//! Comparison of the unpacking of four numbers at a time with integer arithmetic on single numbers.
 
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ fn here() -> bool {
     Level::detect().is_avx2()
 }
 
-/// The first and the last components below `size`, and those about its half.
+/// Returns the first and the last components below `size`, and those near its half.
 fn extremes(size: u32) -> Vec<u32> {
     let half = size / 2;
     let mut all = vec![0, 1, half.saturating_sub(1), half, half + 1, size.saturating_sub(2), size - 1];
@@ -20,7 +20,7 @@ fn extremes(size: u32) -> Vec<u32> {
     all
 }
 
-/// Numbers whose quotients are the hardest to get right, and the largest of so many bits.
+/// Returns numbers whose quotients are the most difficult to compute, and the largest numbers of `bits` bits.
 fn hard_numbers(sizes: [u32; 3], bits: u32) -> Vec<u64> {
     let [xs, ys, zs] = sizes.map(extremes);
     let most = (1 << bits) - 1;
@@ -33,7 +33,7 @@ fn hard_numbers(sizes: [u32; 3], bits: u32) -> Vec<u64> {
     numbers
 }
 
-/// Four numbers of a list, from the `at`-th on.
+/// Returns four numbers of a list, from the `at`-th on.
 #[target_feature(enable = "avx2,fma")]
 fn four_of(numbers: &[u64], at: usize) -> ([u64; 4], __m256i) {
     let four = [0, 1, 2, 3].map(|k| numbers[(at + k) % numbers.len()]);
@@ -48,7 +48,7 @@ fn check_small(index: u32) {
     for at in (0..numbers.len()).step_by(4) {
         let (four, vector) = four_of(&numbers, at);
         let mut fields = [0u64; 4];
-        // SAFETY: there is room for four.
+        // SAFETY: there is room for four numbers.
         unsafe { _mm256_storeu_si256(fields.as_mut_ptr().cast(), SMALL[index as usize].fields::<1>(vector)) };
         for (number, field) in four.into_iter().zip(fields) {
             let parts = [number % radix, number / radix % radix, number / radix / radix];
@@ -91,7 +91,7 @@ fn check_sums(bytes: &[u8; 64], bit: u64, index: u32) {
         }
     }
     let (small, index) = (&SMALL[index as usize], index as usize);
-    // SAFETY: at most byte 1 + 46 of 64 is read, and there is room for what is stored.
+    // SAFETY: at most byte 1 + 46 of 64 is read, and there is room for the stored values.
     unsafe {
         let sums = small.eight(bytes.as_ptr(), bit, index).sums_of_eight();
         let first = small.four(bytes.as_ptr(), bit, index).sums_of_four();
@@ -113,7 +113,7 @@ fn check_big(sizes: [u32; 3], min: [i32; 3], numbers: &[u64]) {
         let (four, vector) = four_of(numbers, at);
         let components = big.components(vector).map(|component| {
             let mut values = [0i32; 4];
-            // SAFETY: there is room for four.
+            // SAFETY: there is room for four numbers.
             unsafe { _mm_storeu_si128(values.as_mut_ptr().cast(), component) };
             values
         });
