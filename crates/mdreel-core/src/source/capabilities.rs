@@ -43,12 +43,12 @@ pub struct Capabilities<'a> {
     /// Number of frames, counted from a multiple of this number, that blocks should not split. These frames are stored
     /// in one piece.
     pub preferred_step: u64,
-    /// The quantities that frames can have. The minimum that a source offers: positions of a fixed set of frames.
+    /// The quantities that frames can have.
     pub quantities: Quantities,
 }
 
 impl<'a> Capabilities<'a> {
-    /// The least that a source offers: positions that are there.
+    /// The minimum that a source offers: positions of a fixed set of frames.
     pub const NONE: Self = Capabilities {
         segments: None,
         frame_offsets: None,

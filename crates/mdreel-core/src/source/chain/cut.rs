@@ -24,8 +24,7 @@ impl ChainSource {
         Ok(())
     }
 
-    /// Divides `frames` into parts that each lie within one segment, in order. Divides a range of the virtual file into
-    /// parts that each lie within one segment.
+    /// Divides `frames` into parts that each lie within one segment, in order.
     pub(crate) fn cut_frames(&self, frames: &FrameSet) -> Result<Vec<Piece>> {
         let firsts = self.first_frames()?;
         let n_frames = firsts[firsts.len() - 1];
@@ -48,7 +47,7 @@ impl ChainSource {
         Ok(pieces)
     }
 
-    /// The parts of a range of the virtual file that lie within one segment each.
+    /// Divides a range of the virtual file into parts that each lie within one segment.
     pub(crate) fn cut_bytes(&self, range: &Range<u64>) -> Vec<Piece> {
         let overlap = |segment: &Segment| {
             range.start.max(segment.bytes.start) - segment.bytes.start
