@@ -44,8 +44,8 @@ pub struct Converted {
 
 /// Writes the selected atoms of `frames` of `source` on `n_workers` threads. If an error occurs, no file is left.
 ///
-/// The bytes of frames are copied unchanged under four conditions: the frames are consecutive, all atoms are selected,
-/// the format and precision stay the same, and frames are self-contained in the format.
+/// The bytes of frames are copied unchanged if all atoms are selected, the format and precision stay the same, and
+/// frames are self-contained in the format. The frames must also be consecutive, unless the source tolerates damage.
 pub fn convert(
     source: &dyn Source,
     atoms: &AtomSelection,

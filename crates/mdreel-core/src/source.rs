@@ -72,7 +72,7 @@ impl AtomSelection {
     /// Selects all atoms of `source`. Returns `None` if the bytes of the source cannot hold that many atoms.
     ///
     /// A frame that holds only a box may claim any number of atoms, for which no memory must be allocated. Every stored
-    /// atom needs at least two bits. The up to nine atoms of an uncompressed XTC frame are the exception.
+    /// atom needs at least two bits, except for the up to nine atoms of an uncompressed XTC frame.
     pub(crate) fn stored(source: &dyn Source) -> Option<Self> {
         let (n_atoms, most) = (source.n_atoms(), source.n_bytes().saturating_mul(4).saturating_add(9));
         (n_atoms as u64 <= most).then(|| AtomSelection::all(n_atoms))
@@ -243,8 +243,8 @@ pub trait Reader: Send {
     /// finished. The reader records the time spent on reading and decompressing.
     fn read(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()>;
 
-    /// Reads like [`Self::read`] and writes the frames to `rows`. The reader chooses how many frames it reads. It may
-    /// leave out of the columns of the batch what it writes directly to a row.
+    /// Reads like [`Self::read`] and writes the frames to `rows`. The reader chooses how many frames it reads. Values
+    /// that it writes directly to a row may be missing from the columns of the batch.
     fn read_rows(&mut self, batch: &mut FrameBatch, rows: &mut NextRows<'_>, recorder: &mut Recorder) -> Result<()> {
         self.read(batch, recorder)?;
         rows.write(batch);

@@ -19,7 +19,7 @@ const LEAST_BLOCK_BYTES: u64 = 1 << 20;
 /// once.
 const MOST_BLOCK_BYTES: u64 = 32 << 20;
 
-/// Receiver that writes chunks to a file.
+/// A receiver of chunks, which writes them to a file.
 pub trait ChunkSink {
     /// Stores the next frames. `first` is the number of the first of them, counted from the first frame written. The
     /// method is called on the calling thread, in the order of the frames.

@@ -40,8 +40,8 @@ pub struct Capabilities<'a> {
     /// Precision to which coordinates were rounded, in integers per nm. Of several values, it is the largest. `None` if
     /// coordinates were not rounded.
     pub precision: Option<f32>,
-    /// Number of frames, counted from a multiple of this number, that blocks should not split. These frames are stored
-    /// in one piece.
+    /// Number of consecutive frames that are stored in one piece, starting at a multiple of this number. Blocks should
+    /// not split them.
     pub preferred_step: u64,
     /// The quantities that frames can have.
     pub quantities: Quantities,

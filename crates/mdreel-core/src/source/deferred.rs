@@ -101,7 +101,7 @@ impl WholeFile {
 pub struct Deferred {
     file: Arc<dyn OpenLater>,
     past_damage: bool,
-    /// Facts about the frames, until the file is open. Another process has found them.
+    /// Facts about the frames that were found without opening the file here; `None` once the file is open.
     places: Mutex<Option<Places>>,
     /// Facts about a whole file. `places` are created from them when needed.
     whole: Option<WholeFile>,

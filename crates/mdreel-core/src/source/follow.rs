@@ -1,6 +1,6 @@
 //! Reading of a file while a simulation writes it.
 //!
-//! There is no watching thread. One of the workers that wait for a frame checks the file (`look`), and the others wait
+//! No thread watches the file. One of the workers that wait for a frame checks the file (`look`), and the others wait
 //! for its result. A check finds the frames that were completed since the previous check (`growing`), and tests the end
 //! conditions (`ending`). Between two checks, the worker sleeps until the system reports a change or a time has passed
 //! (`alarm`). The source returns only complete frames, and a returned frame never changes.
@@ -71,7 +71,7 @@ impl lookout::Known for Known {
 
 impl Follow {
     /// Follows the file at `path`, which need not exist yet, and waits until its first frame is complete. It calls
-    /// `keep_waiting` every few milliseconds and stops if that returns `false`.
+    /// `keep_waiting` every few milliseconds and returns an error when that returns `false`.
     pub fn open(path: &Path, settings: &Settings, keep_waiting: &mut dyn FnMut() -> bool) -> Result<Self> {
         settings.ending.check(path)?;
         let length = Arc::new(AtomicU64::new(0));

@@ -127,7 +127,7 @@ impl FrameIndex {
         self.len() == 0
     }
 
-    /// Returns whether each stretch is full. An index that another process has sent may be damaged.
+    /// Returns whether all stretches are full and the tail is shorter than one. An index from elsewhere may be damaged.
     pub(crate) fn is_complete(&self) -> bool {
         self.tail.len() < STRETCH && self.stretches.iter().all(Stretch::is_whole)
     }
@@ -139,7 +139,8 @@ impl FrameIndex {
     }
 
     /// Returns whether a file still has these frames. It checks a sample of at most [`SAMPLE`] frames and the last one;
-    /// a smaller index is checked completely. `found` returns the frame at a byte and the byte at which it ends.
+    /// an index with no more frames is checked completely. `found` returns the frame at a byte and the byte at which it
+    /// ends.
     pub(crate) fn agrees(&self, mut found: impl FnMut(u64) -> Option<(FrameLocation, u64)>) -> bool {
         let n_frames = self.len();
         let sample = (0..n_frames).step_by(n_frames.div_ceil(SAMPLE).max(1)).chain(n_frames.checked_sub(1));

@@ -25,7 +25,7 @@ pub trait Growth: Sync {
     /// Waits until `frame` exists, the end is reached or `at_most` has passed, whichever happens first.
     ///
     /// # Errors
-    /// The reason why `frame` will never arrive: the source was lost or damaged. Earlier frames remain readable.
+    /// Returns the reason why `frame` will never arrive: the source was lost or damaged. Earlier frames remain readable.
     fn await_frame(&self, frame: u64, at_most: Duration) -> Result<Arrival>;
 
     /// Announces that from now on only every `step`-th frame from `first` on is selected. A source that stores frames

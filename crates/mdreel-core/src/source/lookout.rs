@@ -1,6 +1,6 @@
 //! Polling of a growing source: one of the waiting workers checks it, and the others wait for the result.
 //!
-//! There is no watching thread. Nothing happens while no worker waits, and an interrupted run leaves nothing behind.
+//! No thread watches the source. Nothing happens while no worker waits, and an interrupted run leaves nothing behind.
 
 use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};

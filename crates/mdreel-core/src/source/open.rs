@@ -148,7 +148,7 @@ impl Opened {
     }
 }
 
-/// Returns whether a file is an HDF5 file. Other libraries read its structure.
+/// Returns whether a file is an HDF5 file. The structure of such a file is read by another library.
 ///
 /// The HDF5 signature stands at the beginning of the file, or after a user block of 512 bytes times a power of two.
 pub fn is_hdf5(path: &Path) -> Result<bool> {

@@ -63,7 +63,7 @@ impl Places {
         self.located.as_ref().map(|known| known.index.frames().map(|frame| frame.time).collect())
     }
 
-    /// Returns the located frames, if they have been located.
+    /// Returns the located frames; `None` if they have not been located.
     pub(crate) fn located(self) -> Result<Option<Located>> {
         let Some(Known { index, rest, gaps }) = self.located else { return Ok(None) };
         check_whole(&index)?;

@@ -16,7 +16,8 @@ use crate::frame::{FrameBatch, Quantities};
 use crate::span::Recorder;
 
 /// Returns all damage of a pass over `source`, in the order of frames, each frame once. This is the damage that readers
-/// `found`, and the damage after the last complete frames of its files.
+/// `found`, and the damage after the last complete frames of its files. If the trajectory ends at damage, only the
+/// first entry is returned.
 pub(crate) fn account(source: &dyn Source, mut found: Vec<Damage>) -> Result<Vec<Damage>> {
     match source.on_error() {
         OnError::Raise => return Ok(found),
@@ -126,8 +127,8 @@ struct TolerantReader<'a> {
     next: u64,
     /// Index in the extent at which the inner reader ends.
     until: u64,
-    /// Number of frames to request from the inner reader at once. It is 1 after an error, and doubles with each
-    /// request.
+    /// Number of frames to request from the inner reader at once. It is unlimited at first, 1 after an error, and then
+    /// doubles with each request.
     trust: u64,
     damage: Vec<Damage>,
 }

@@ -61,7 +61,7 @@ impl DcdEncoder {
 impl Encoder for DcdEncoder {
     fn begin(&self, out: &mut Vec<u8>) -> Result<()> {
         let mut control = [0i32; 20];
-        // The first number is the number of frames, which [`Self::end`] fills in.
+        // The first number is the number of frames, which `end` fills in.
         control[1] = self.clock.first_step;
         control[2] = self.clock.steps_per_frame;
         control[9] = self.clock.time_step.to_bits() as i32;

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::frame::FrameBatch;
 
 /// A writer of a trajectory file, which appears when it is complete ([`FileWriter::finish`]). If the writer is dropped
-/// earlier, for example because the disk is full, no file is left.
+/// earlier, or if the disk is full, no file is left.
 pub struct FileWriter<E> {
     encoder: E,
     file: PartFile,

@@ -5,7 +5,7 @@ use std::fs::File;
 /// The way in which bytes come from a file into the memory of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Access {
-    /// A memory map where it pays and is safe (a local file system), otherwise positioned reads.
+    /// A memory map if that is worthwhile and safe (on a local file system), otherwise positioned reads.
     #[default]
     Auto,
     /// A memory map. If the operating system refuses it, positioned reads are used.

@@ -32,7 +32,7 @@ impl FileMap {
     /// Maps the `len` bytes of `file`. Returns `None` if the operating system refuses, or if a truncation of the file
     /// could not be detected.
     pub(super) fn new(file: &File, len: u64) -> Option<Self> {
-        // Half of the address space of a 32-bit process is too small for a typical trajectory.
+        // Half of the address space of a 32-bit process is too small for even one trajectory.
         if cfg!(not(target_pointer_width = "64")) || len == 0 {
             return None;
         }
@@ -159,8 +159,8 @@ impl Drop for FileMap {
 }
 
 /// The part of a map that one reader has entered into the page table. The reader removes the pages that it has passed.
-/// This shares the work between readers, which otherwise one thread would do when it unmaps the file. It also limits
-/// the number of pages that the process holds.
+/// In this way, the readers share work that one thread would otherwise do when it unmaps the file. It also limits the
+/// number of pages that the process holds.
 #[derive(Debug, Default)]
 pub(super) struct Held {
     bytes: Range<usize>,

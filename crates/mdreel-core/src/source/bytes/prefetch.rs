@@ -1,7 +1,7 @@
 //! Prefetching of mapped bytes into the processor cache, while the processor works on other bytes. A processor
 //! prefetches consecutive bytes on its own, but stops at the end of each page.
 
-/// Prefetches the cache line at `address`. The address may be invalid; prefetching it has no effect.
+/// Prefetches the cache line at `address`. The address may be invalid; the prefetch then has no effect.
 #[inline(always)]
 pub(crate) fn prefetch(address: *const u8) {
     #[cfg(target_arch = "x86_64")]

@@ -5,7 +5,7 @@ use std::ops::Range;
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd", target_vendor = "apple"))]
 use std::os::fd::AsRawFd;
 
-/// Size in bytes of one request. The operating system serves larger ones only in part.
+/// Maximum size of a request in bytes. The operating system serves a larger one only in part.
 const WISH: u64 = 1 << 20;
 
 /// The access pattern of one worker in a file.

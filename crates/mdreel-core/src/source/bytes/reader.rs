@@ -169,9 +169,9 @@ impl<'a> ByteReader<'a> {
     /// Confirms, after the loaded bytes were used, that they came from the file. This costs one system call.
     ///
     /// If the file has been truncated, its map yields zeros. The kernel sends a signal, except on the page on which the
-    /// file now ends. A read during the truncation yields zeros as well: the kernel checks the size and copies pages,
-    /// while it clears their ends. In both cases the size shows the truncation, because the kernel changes the size
-    /// first.
+    /// file now ends. A read during the truncation yields zeros as well: the kernel reads the size and then copies
+    /// pages, whose ends the truncation clears in the meantime. In both cases the size shows the truncation, because
+    /// the kernel changes the size first.
     pub fn confirm(&self) -> Result<()> {
         self.refuse_broken()?;
         let Some((handle, _)) = &self.handle else { return Ok(()) };

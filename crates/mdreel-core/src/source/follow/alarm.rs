@@ -38,7 +38,8 @@ impl Alarm {
         alarm
     }
 
-    /// Asks the system to report changes of the directory, and of the file if it exists.
+    /// Asks the system to report changes of the directory, and of the file if it exists. This requires `may_notify` and
+    /// a local file system.
     pub(crate) fn watch(&mut self) {
         let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let may_notify = self.may_notify && File::open(directory).is_ok_and(|directory| is_local(&directory));

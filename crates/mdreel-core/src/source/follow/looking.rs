@@ -80,7 +80,7 @@ impl Look {
         };
         let because = |reason: String| format!(", and no more will come: {reason}");
         match (rest, over) {
-            // The next check continues here.
+            // Another frame follows. The next check continues there.
             (Behind::Frame(..), _) => Ok(()),
             (Behind::Wrong(fault), Some(reason)) => Err(error(fault, &because(reason))),
             (Behind::Wrong(fault), None) if self.doubt.is_certain(end) => Err(error(fault, "")),

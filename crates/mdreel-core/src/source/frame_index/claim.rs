@@ -22,7 +22,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(6);
 /// The first and the longest pause between two checks of a claim.
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(50)];
 
-/// The answer to the question which process builds an index.
+/// The result of a claim: the process that builds the index.
 #[derive(Debug)]
 pub(crate) enum Turn {
     /// This process builds the index; others wait.

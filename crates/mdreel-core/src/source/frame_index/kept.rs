@@ -103,7 +103,7 @@ pub(in crate::source) fn write(path: &Path, keep: Keep, parts: &[&[u8]]) -> Resu
     })
 }
 
-/// Returns a number that differs between the threads of a process. They must not share a temporary name.
+/// Returns a number that differs between the threads of a process, so that they use different temporary names.
 pub(super) fn thread_number() -> u64 {
     let here = 0u8;
     std::ptr::from_ref(&here) as u64

@@ -126,7 +126,7 @@ pub(super) fn pack(integers: &mut Integers, first_small_index: u32, bits: &mut B
         let mut change = adaptation.tendency(atoms[at], previous);
         let has_run = at + 1 < atoms.len() && is_within(atoms[at], atoms[at + 1], small);
         if has_run {
-            // If the second atom comes first, both hydrogens of a water molecule are close to the atom before them.
+            // When the second atom comes first, both hydrogens of a water molecule are close to the atom before them.
             atoms.swap(at, at + 1);
         }
         let offset = |axis: usize| atoms[at][axis].wrapping_sub(min[axis]) as u32;
