@@ -28,23 +28,24 @@ use crate::span::{Span, SpanKind};
 use crate::writer::{Encoder, FileWriter};
 use blocks::{BlockCoder, Conversion};
 
-/// Bytes of coordinates in a block: what waits for its turn to be written stays small.
+/// Number of bytes of coordinates in a block. It is small to limit the memory of blocks that wait to be written.
 const BLOCK_BYTES: u64 = 1 << 20;
 
-/// A file that was written.
+/// A converted file.
 #[derive(Debug)]
 pub struct Converted {
-    /// Frames in it.
+    /// Number of frames in the file.
     pub n_frames: u64,
-    /// What everything cost.
+    /// The spans of all work.
     pub spans: Vec<Span>,
-    /// Frames that were left out, if the source is one that goes on at damage.
+    /// Damaged frames that were skipped, if the source tolerates damage.
     pub damage: Vec<Damage>,
 }
 
-/// Writes `frames` of `source`, of the selected atoms, on `n_workers` threads. Where all atoms of consecutive frames
-/// are wanted in the format and the precision that they have, their bytes are copied as they are, if frames stand alone
-/// in the format. An error leaves no file.
+/// Writes the selected atoms of `frames` of `source` on `n_workers` threads. If an error occurs, no file is left.
+///
+/// The bytes of frames are copied unchanged if all atoms are selected, the format and precision stay the same, and
+/// frames are self-contained in the format. The frames must also be consecutive, unless the source tolerates damage.
 pub fn convert(
     source: &dyn Source,
     atoms: &AtomSelection,
@@ -89,7 +90,7 @@ pub fn convert(
     Ok(Converted { n_frames, spans: conversion.end(), damage })
 }
 
-/// The range that frames are, if they are one.
+/// Returns the frames as a range if they are consecutive.
 fn consecutive(frames: &FrameSet) -> Option<Range<u64>> {
     let (first, n) = (frames.get((!frames.is_empty()).then_some(0)?), frames.len());
     match frames {
@@ -101,7 +102,7 @@ fn consecutive(frames: &FrameSet) -> Option<Range<u64>> {
     Some(first..first + n)
 }
 
-/// Appends the frames of a batch as they are stored.
+/// Appends the stored bytes of the frames of a batch.
 fn copy_frames(source: &dyn Source, batch: &FrameBatch, out: &mut Vec<u8>) -> Result<()> {
     for run in batch.headers().chunk_by(|before, next| next.index == before.index + 1) {
         let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
@@ -112,9 +113,10 @@ fn copy_frames(source: &dyn Source, batch: &FrameBatch, out: &mut Vec<u8>) -> Re
     Ok(())
 }
 
-/// Makes bytes that are appended to a file.
+/// A coder whose bytes are appended to a file.
 struct Appending<'a> {
-    /// Whose stored frames are copied, once they are known to be whole, rather than encoded.
+    /// The source from which stored frames are copied instead of encoded. A frame is copied only after it has been
+    /// decoded without an error.
     copied: Option<&'a dyn Source>,
     encoder: &'a dyn Encoder,
     bytes: Vec<u8>,

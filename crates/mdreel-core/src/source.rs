@@ -46,14 +46,14 @@ use rows::NextRows;
 
 pub use stored::{FrameLocation, LocatedFrames, StoredFrames};
 
-/// The atoms that a kernel wants: ascending, without repetition.
+/// A selection of atoms: their indices in ascending order, without repetition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AtomSelection {
     indices: Vec<u32>,
 }
 
 impl AtomSelection {
-    /// Checks that `indices` ascend strictly.
+    /// Creates a selection. Returns an error unless `indices` ascend strictly.
     pub fn new(indices: Vec<u32>) -> Result<Self> {
         match indices.windows(2).find(|pair| pair[0] >= pair[1]) {
             None => Ok(AtomSelection { indices }),
@@ -64,35 +64,36 @@ impl AtomSelection {
         }
     }
 
-    /// All of `n_atoms` atoms.
+    /// Selects all of `n_atoms` atoms.
     pub fn all(n_atoms: usize) -> Self {
         AtomSelection { indices: (0..n_atoms as u32).collect() }
     }
 
-    /// All atoms of `source`; `None` where its bytes cannot hold so many. A frame of a box alone may claim any number
-    /// of atoms, for which no memory is to be taken: every atom that is there needs two bits, but for the nine of an
-    /// XTC frame without compression.
+    /// Selects all atoms of `source`. Returns `None` if the bytes of the source cannot hold that many atoms.
+    ///
+    /// A frame that holds only a box may claim any number of atoms, for which no memory must be allocated. Every stored
+    /// atom needs at least two bits, except for the up to nine atoms of an uncompressed XTC frame.
     pub(crate) fn stored(source: &dyn Source) -> Option<Self> {
         let (n_atoms, most) = (source.n_atoms(), source.n_bytes().saturating_mul(4).saturating_add(9));
         (n_atoms as u64 <= most).then(|| AtomSelection::all(n_atoms))
     }
 
-    /// The indices.
+    /// Returns the indices of the selected atoms.
     pub fn indices(&self) -> &[u32] {
         &self.indices
     }
 
-    /// Number of atoms wanted.
+    /// Returns the number of selected atoms.
     pub fn len(&self) -> usize {
         self.indices.len()
     }
 
-    /// Whether no atom is selected.
+    /// Returns whether no atom is selected.
     pub fn is_empty(&self) -> bool {
         self.indices.is_empty()
     }
 
-    /// Checks that a trajectory of `n_atoms` atoms has all of them.
+    /// Returns an error if a trajectory of `n_atoms` atoms lacks a selected atom.
     pub fn check(&self, n_atoms: usize) -> Result<()> {
         match self.indices.last() {
             Some(&last) if last as usize >= n_atoms => {
@@ -103,36 +104,37 @@ impl AtomSelection {
     }
 }
 
-/// A trajectory that has been opened.
+/// An open trajectory.
 pub trait Source: Send + Sync {
-    /// Atoms in each frame.
+    /// Returns the number of atoms in each frame.
     fn n_atoms(&self) -> usize;
 
-    /// Number of frames; may have to locate them first.
+    /// Returns the number of frames. The source may have to locate the frames first.
     fn n_frames(&self) -> Result<u64>;
 
-    /// Time in ps of each frame; may have to locate them first.
+    /// Returns the time of each frame in ps. The source may have to locate the frames first.
     fn times(&self) -> Result<Vec<f64>>;
 
-    /// Size in bytes of the frames in storage.
+    /// Returns the size of the stored frames in bytes.
     fn n_bytes(&self) -> u64;
 
-    /// What it offers besides reading; [`SourceExt`] answers for what it does not offer.
+    /// Returns what the source offers besides reading. [`SourceExt`] provides defaults for missing capabilities.
     fn capabilities(&self) -> Capabilities<'_>;
 
-    /// A reader of `wanted` quantities of the selected atoms, for batches made for the same. What the source does not
-    /// have is no error: each frame says what is present.
+    /// Creates a reader of the `wanted` quantities of the selected atoms. Its batches must be made for the same atoms
+    /// and quantities. A quantity that the source lacks is not an error: each frame states which quantities it
+    /// contains.
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>>;
 }
 
-/// The capabilities of every source, with the answer for those that it lacks.
+/// The capabilities of every source, with defaults for those that a source lacks.
 pub trait SourceExt: Source {
-    /// See [`Segments::segment_ends`]. One file is one segment.
+    /// See [`Segments::segment_ends`]. A source without segments counts as a single segment.
     fn segment_ends(&self) -> Result<Vec<u64>> {
         self.capabilities().segments.map_or_else(|| Ok(vec![self.n_frames()?]), Segments::segment_ends)
     }
 
-    /// See [`EndCheck::check_end`]. A source that tolerates damage reports torn frames as damage.
+    /// See [`EndCheck::check_end`]. A source that tolerates damage reports torn frames as damage, so this check passes.
     fn check_end(&self) -> Result<()> {
         match self.capabilities() {
             Capabilities { on_error: OnError::Raise, end_check: Some(ending), .. } => ending.check_end(),
@@ -232,29 +234,29 @@ pub trait SourceExt: Source {
 
 impl<S: Source + ?Sized> SourceExt for S {}
 
-/// One worker's way through a source.
+/// A reader that one worker uses to read a source.
 pub trait Reader: Send {
     /// Prepares to read an extent from its beginning.
     fn start(&mut self, extent: &Extent) -> Result<()>;
 
-    /// Replaces the content of `batch` with the next frames of the extent; an empty batch says that there are no
-    /// more. Records what reading and decompressing cost.
+    /// Replaces the content of `batch` with the next frames of the extent. An empty batch means that the extent is
+    /// finished. The reader records the time spent on reading and decompressing.
     fn read(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()>;
 
-    /// Reads as [`Self::read`] does, as many frames as it finds useful, and writes them to `rows`. What a reader writes
-    /// straight to a row, it may leave out of the columns of the batch.
+    /// Reads like [`Self::read`] and writes the frames to `rows`. The reader chooses how many frames it reads. Values
+    /// that it writes directly to a row may be missing from the columns of the batch.
     fn read_rows(&mut self, batch: &mut FrameBatch, rows: &mut NextRows<'_>, recorder: &mut Recorder) -> Result<()> {
         self.read(batch, recorder)?;
         rows.write(batch);
         Ok(())
     }
 
-    /// What was located since `start`, for an extent in bytes.
+    /// Returns the frames that the reader has located since `start`, for an extent in bytes.
     fn located(&mut self) -> LocatedFrames {
         LocatedFrames::default()
     }
 
-    /// What was found damaged and left out since `start`.
+    /// Returns the damage that the reader has found and skipped since `start`.
     fn damage(&mut self) -> Vec<Damage> {
         Vec::new()
     }

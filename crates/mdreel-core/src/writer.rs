@@ -26,35 +26,35 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::frame::{Columns, FrameBatch, Quantities, Quantity};
 
-/// What is known of a trajectory before its first frame is written, for formats that say it at the beginning.
+/// Properties of a trajectory that some formats store before the first frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outline {
-    /// Atoms in each frame.
+    /// Number of atoms in each frame.
     pub n_atoms: usize,
-    /// What each frame is to hold.
+    /// Quantities that the frames contain.
     pub quantities: Quantities,
     /// Whether frames have a unit cell.
     pub has_unit_cell: bool,
     /// Integration step of the first frame.
     pub first_step: i64,
-    /// Integration steps from one frame to the next.
+    /// Number of integration steps from one frame to the next.
     pub steps_per_frame: i64,
-    /// Time of the first frame, ps.
+    /// Time of the first frame in ps.
     pub first_time: f64,
-    /// Time from one frame to the next, ps.
+    /// Time from one frame to the next in ps.
     pub interval: f64,
 }
 
-/// Turns frames into the bytes of a format.
+/// An encoder that turns frames into the bytes of a format.
 pub trait Encoder: Send + Sync {
-    /// Appends what stands in front of the first frame.
+    /// Appends the bytes before the first frame.
     fn begin(&self, out: &mut Vec<u8>) -> Result<()>;
 
-    /// Appends the frames of `batch`, which has columns for the quantities of the outline. Frames without something
-    /// that the format demands are refused with an error that says which; what the format cannot hold is left out.
+    /// Appends the frames of `batch`, which has columns for the quantities of the outline. Returns an error that names
+    /// the frame if a frame lacks something that the format requires. Data that the format cannot store is omitted.
     fn encode(&self, batch: &FrameBatch, out: &mut Vec<u8>) -> Result<()>;
 
-    /// What has to be written over once the number of frames is known: where, and what.
+    /// Returns the bytes to overwrite once the number of frames is known, each with its position.
     fn end(&self, n_frames: u64) -> Result<Vec<(u64, Vec<u8>)>>;
 }
 
@@ -72,7 +72,7 @@ impl<E: Encoder + ?Sized> Encoder for Arc<E> {
     }
 }
 
-/// Refuses frames of a different number of atoms than the outline says.
+/// Returns an error if the number of atoms differs from the outline.
 fn check_atoms(batch: &FrameBatch, n_atoms: usize) -> Result<()> {
     if batch.n_atoms() == n_atoms {
         return Ok(());
@@ -80,7 +80,8 @@ fn check_atoms(batch: &FrameBatch, n_atoms: usize) -> Result<()> {
     Err(Error::mismatch(format!("frames of {n_atoms} atoms are to be written, got {}", batch.n_atoms())))
 }
 
-/// A quantity that a format cannot do without, of the `i`-th frame of `batch`.
+/// Returns a quantity of the `i`-th frame of `batch`. Returns an error if the frame lacks it, because the format
+/// requires it.
 fn demanded<'a>(batch: &'a FrameBatch, i: usize, quantity: Quantity, format: &str) -> Result<Columns<'a>> {
     batch.columns_of(i, quantity).ok_or_else(|| {
         Error::mismatch(format!("no {}, which {format} demands", quantity.name())).at_frame(batch.header(i).index)

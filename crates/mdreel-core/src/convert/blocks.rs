@@ -1,4 +1,4 @@
-//! Blocks of a conversion. A worker reads and encodes each block, and the blocks are written in order.
+//! Blocks of a conversion. Each block is read and encoded by one worker, and the blocks are written in order.
 
 use std::time::Instant;
 
@@ -11,23 +11,23 @@ use crate::source::tolerant::account;
 use crate::source::{AtomSelection, Reader, Source, SourceExt};
 use crate::span::{COORDINATOR, Recorder, Span, SpanKind};
 
-/// Encodes the frames of a block.
+/// A coder of the frames of a block.
 pub(super) trait BlockCoder {
-    /// What a block becomes.
+    /// The result for a block.
     type Coded: Send;
 
-    /// Blocks, for each worker, that may wait for their turn to be written.
+    /// Number of blocks per worker that may wait to be written.
     const AHEAD: usize = USUALLY_AHEAD;
 
-    /// Codes frames. Returns the bytes that they became as far as they are known. May stop when `is_wanted` says no,
-    /// which it asks every few milliseconds.
+    /// Codes frames. Returns the number of bytes produced, as far as it is known. It calls `is_wanted` every few
+    /// milliseconds and may stop if that returns false.
     fn add(&mut self, batch: &FrameBatch, is_wanted: &mut dyn FnMut() -> bool) -> Result<u64>;
 
-    /// What the frames became that were added since the last call.
+    /// Returns the result for the frames added since the last call.
     fn finish(&mut self, is_wanted: &mut dyn FnMut() -> bool) -> Result<Self::Coded>;
 }
 
-/// A conversion, and what it costs.
+/// A conversion and its recorded spans.
 pub(super) struct Conversion {
     epoch: Instant,
     coordinator: Recorder,
@@ -36,20 +36,20 @@ pub(super) struct Conversion {
 }
 
 impl Conversion {
-    /// Begins to count.
+    /// Starts a conversion and its clock.
     pub(crate) fn begin() -> Self {
         let epoch = Instant::now();
         Conversion { epoch, coordinator: Recorder::new(epoch, COORDINATOR), since: 0, spans: Vec::new() }
     }
 
-    /// Records what the calling thread did since the last call.
+    /// Records the work of the calling thread since the last call.
     pub(crate) fn record(&mut self, kind: SpanKind) {
         self.since = self.coordinator.record(kind, self.since, 0, 0);
     }
 
-    /// Codes `blocks` of `source` side by side and hands what each became, with its number of frames, to `write`, in
-    /// their order. It returns how many bytes it wrote. Returns what was left out, if the source is one that goes on at
-    /// damage.
+    /// Codes `blocks` of `source` in parallel. It passes the result of each block with its number of frames to `write`,
+    /// in the order of the blocks. `write` returns the number of bytes written. Returns the skipped damage, if the
+    /// source tolerates damage.
     #[expect(clippy::too_many_arguments, reason = "what a run is about, and who does which part of it")]
     pub(crate) fn run<C: BlockCoder>(
         &mut self,
@@ -89,14 +89,14 @@ impl Conversion {
         account(source, damage)
     }
 
-    /// What everything cost.
+    /// Returns the spans of all work.
     pub(crate) fn end(mut self) -> Vec<Span> {
         self.spans.append(&mut self.coordinator.take());
         self.spans
     }
 }
 
-/// What a block became.
+/// The result for a block, with its spans and damage.
 struct CodedBlock<T> {
     coded: T,
     n_frames: u64,
@@ -106,13 +106,13 @@ struct CodedBlock<T> {
 
 struct CodingWorker<'a, C> {
     reader: Box<dyn Reader + 'a>,
-    /// Whether nothing is selected behind damage.
+    /// Whether frames after damage are not needed.
     stops: bool,
     coder: C,
     blocks: &'a [Block],
     batch: FrameBatch,
     recorder: Recorder,
-    /// Since when the worker has been waiting for a block, in the recorder's time.
+    /// The time since which the worker has been waiting for a block, on the recorder's clock.
     free_since: u64,
 }
 

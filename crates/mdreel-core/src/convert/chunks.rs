@@ -12,25 +12,27 @@ use crate::span::{Span, SpanKind};
 use crate::writer::Outline;
 use crate::writer::chunks::{ChunkCutter, ChunkLayout, CutFrames};
 
-/// Bytes of coordinates in a block at least, so that handing it over costs little beside the work on it.
+/// Minimum number of bytes of coordinates in a block, so that passing it on takes little time compared with the work on
+/// it.
 const LEAST_BLOCK_BYTES: u64 = 1 << 20;
-/// Bytes up to which a block takes whole pieces of the source, so each is decoded once.
+/// Maximum number of bytes up to which a block is extended to whole pieces of the source, so that each piece is decoded
+/// once.
 const MOST_BLOCK_BYTES: u64 = 32 << 20;
 
-/// Receiver that writes chunks to a file.
+/// A receiver of chunks, which writes them to a file.
 pub trait ChunkSink {
-    /// Stores the next frames. `first` is the first of them, counted from the first that is written. Called on the
-    /// calling thread, in the order of frames.
+    /// Stores the next frames. `first` is the number of the first of them, counted from the first frame written. The
+    /// method is called on the calling thread, in the order of the frames.
     fn write(&mut self, first: u64, frames: CutFrames) -> Result<()>;
 }
 
-/// The quantities of `frames` of `source` that are written: all frames get the same ones.
+/// Returns the outline of the frames to write. All of them get the same quantities.
 pub fn chunk_outline(source: &dyn Source, atoms: &AtomSelection, frames: &FrameSet) -> Result<Outline> {
     outline_of(source, atoms, frames, source.quantities().with(Quantity::Positions, true), true)
 }
 
-/// Cuts `frames` of `source`, of the selected atoms, into chunks on `n_workers` threads and hands them to `sink`. What
-/// it gets is the same for any number of workers. Returns what everything cost.
+/// Divides the selected atoms of `frames` of `source` into chunks on `n_workers` threads and passes them to `sink`. The
+/// chunks do not depend on the number of workers. Returns the spans of all work.
 pub fn convert_to_chunks(
     source: &dyn Source,
     atoms: &AtomSelection,
@@ -62,8 +64,8 @@ pub fn convert_to_chunks(
     Ok(conversion.end())
 }
 
-/// Frames of a block: whole chunks, enough to be worth a block, and as many as the source decodes together where there
-/// is room for them.
+/// Returns the number of frames of a block. A block consists of whole chunks and is large enough to be worthwhile. If
+/// there is room, it contains all frames that the source decodes together.
 fn block_frames(layout: &ChunkLayout, together: u64) -> u64 {
     let (piece, frame_bytes) = (layout.chunk_frames as u64, layout.frame_bytes());
     let most = (MOST_BLOCK_BYTES / frame_bytes).max(piece);
@@ -71,7 +73,7 @@ fn block_frames(layout: &ChunkLayout, together: u64) -> u64 {
     frames / piece * piece
 }
 
-/// Blocks that begin where chunks begin.
+/// Plans blocks that begin where chunks begin.
 fn plan(frames: &FrameSet, block_frames: u64) -> Vec<Block> {
     let n_frames = frames.len();
     let ranges = (0..n_frames.div_ceil(block_frames)).map(|i| i * block_frames..n_frames.min((i + 1) * block_frames));
@@ -85,7 +87,7 @@ struct Cutting {
 impl BlockCoder for Cutting {
     type Coded = CutFrames;
 
-    // A block may take up to 32 MiB, not 1 MiB as others do.
+    // A block may have up to 32 MiB, compared with 1 MiB in other conversions.
     const AHEAD: usize = 4;
 
     fn add(&mut self, batch: &FrameBatch, is_wanted: &mut dyn FnMut() -> bool) -> Result<u64> {

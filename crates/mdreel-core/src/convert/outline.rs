@@ -8,11 +8,11 @@ use crate::source::read::read_frames;
 use crate::source::{AtomSelection, Source, SourceExt};
 use crate::writer::Outline;
 
-/// Relative error of a time in single precision, with room for sums.
+/// Relative error of a time in single precision, with a margin for sums.
 const TIME_ERROR: f64 = 4.0 * f32::EPSILON as f64;
 
-/// The outline of `frames` of `source`, which may hold `quantities`. If frames of the file are to be `alike`, they hold
-/// those quantities that all frames have which are looked at.
+/// Returns the outline of `frames` of `source`, which may contain `quantities`. If the frames of the file must be
+/// `alike`, the outline contains only the quantities that all inspected frames have.
 pub(super) fn outline_of(
     source: &dyn Source,
     atoms: &AtomSelection,
@@ -42,10 +42,10 @@ pub(super) fn outline_of(
     })
 }
 
-/// A frame of those to be written: its place among them, and its header.
+/// The position of a frame among those to write, and its header.
 type Seen = (u64, FrameHeader);
 
-/// The first two frames and the last: of two or one, the last again; none of none.
+/// Returns the first two frames and the last one. If there are only one or two frames, the last one appears twice.
 fn frames_looked_at(
     source: &dyn Source,
     atoms: &AtomSelection,
@@ -58,12 +58,12 @@ fn frames_looked_at(
     let n_frames = frames.len();
     let places: Vec<u64> = [0, 1, n_frames.wrapping_sub(1)].into_iter().filter(|&i| i < n_frames).collect();
     let looked_at = FrameSet::List(places.iter().map(|&i| frames.get(i)).collect());
-    // The headers are selected, no atoms.
+    // Only headers are needed, so no atoms are selected.
     let read = read_frames(source, &AtomSelection::all(0), &looked_at, quantities)?;
     Ok(places.into_iter().zip(read.headers).collect())
 }
 
-/// The same of those frames that are not damaged, which shows when their atoms are read.
+/// Returns the same for the undamaged frames. Damage shows only when the atoms are read.
 fn whole_frames_looked_at(
     source: &dyn Source,
     atoms: &AtomSelection,
@@ -87,7 +87,7 @@ fn whole_frames_looked_at(
             break;
         }
     }
-    // The end of the frames is not known yet.
+    // If the trajectory ends at damage, its end is not known yet.
     let last = match seen.last() {
         Some(&(second, _)) if !stops => {
             (second + 1..frames.len()).rev().find_map(|i| look(i).transpose()).transpose()?
@@ -100,8 +100,8 @@ fn whole_frames_looked_at(
     Ok(seen)
 }
 
-/// The time between frames: over all of them, which is free of the rounding of each time, where that agrees with the
-/// first two.
+/// Returns the time between frames. It is the average over all frames, which does not suffer from the rounding of each
+/// time, if that agrees with the first two frames. Otherwise it is the time between those two.
 fn interval((begin, first): &Seen, (_, second): &Seen, (end, last): &Seen) -> f64 {
     let of_first = second.time - first.time;
     let of_all = (last.time - first.time) / (end - begin) as f64;

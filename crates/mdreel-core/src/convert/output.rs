@@ -1,4 +1,4 @@
-//! Output file of a conversion.
+//! Output files of conversions.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::source::{AtomSelection, Source, SourceExt, StoredFrames};
 use crate::writer::format::{OutputFormat, Settings};
 use crate::writer::{Encoder, FileWriter, Outline};
 
-/// A file to be written.
+/// A file to write.
 #[derive(Clone)]
 pub struct Output {
     pub(super) path: PathBuf,
@@ -22,18 +22,18 @@ pub struct Output {
 }
 
 impl Output {
-    /// A file whose format is that of its ending.
+    /// Creates an output file. The extension of `path` selects the format.
     pub fn new(path: &Path, settings: Settings) -> Result<Self> {
         Ok(Output { path: path.to_owned(), format: OutputFormat::of(path)?, settings })
     }
 
-    /// The quantities of `frames` of `source` that are written.
+    /// Returns the outline of `frames` of `source` for this format.
     pub(super) fn outline(&self, source: &dyn Source, atoms: &AtomSelection, frames: &FrameSet) -> Result<Outline> {
         let quantities = source.quantities().both(self.format.quantities).with(Quantity::Positions, true);
         outline_of(source, atoms, frames, quantities, self.format.alike)
     }
 
-    /// Begins the file. The default precision is the precision of `source`.
+    /// Creates the file. The default precision is that of `source`.
     pub(super) fn begin(&self, source: &dyn Source, outline: &Outline) -> Result<FileWriter<Arc<dyn Encoder>>> {
         let mut settings = self.settings;
         if self.format.rounds {
@@ -42,20 +42,20 @@ impl Output {
         FileWriter::create(&self.path, self.format.encoder(outline, &settings)?)
     }
 
-    /// Whether the bytes of single frames can be copied, if they are whole.
+    /// Returns whether the bytes of undamaged frames can be copied.
     pub(super) fn copies(&self, source: &dyn Source, atoms: &AtomSelection) -> bool {
         let is_plain = atoms.len() == source.n_atoms() && self.settings.precision.is_none();
         is_plain && source.stored_format() == Some(self.format.name)
     }
 
-    /// The bytes of `frames`, if to copy them is all that is to be done.
+    /// Returns the bytes of `frames` if copying them is sufficient.
     pub(super) fn stored<'a>(
         &self,
         source: &'a dyn Source,
         atoms: &AtomSelection,
         frames: &Range<u64>,
     ) -> Result<Option<Vec<StoredFrames<'a>>>> {
-        // Which frames are whole shows when they are decoded.
+        // If the source tolerates damage, only decoding shows which frames are whole.
         if atoms.len() != source.n_atoms() || self.settings.precision.is_some() || source.on_error() != OnError::Raise {
             return Ok(None);
         }
@@ -64,7 +64,8 @@ impl Output {
     }
 }
 
-/// A source that ends early would leave a file that looks whole.
+/// Returns an error if fewer or more frames were written than wanted. Without this check, a source that ends early
+/// would leave a file that looks complete.
 pub(super) fn check_count(n_written: u64, n_wanted: u64) -> Result<()> {
     if n_written == n_wanted {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Splitting of a trajectory into files. One worker writes each file from beginning to end.
+//! Division of a trajectory into several files. One worker writes each file from beginning to end.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,20 +13,22 @@ use crate::source::{AtomSelection, Source, StoredFrames};
 use crate::span::{Recorder, Span, SpanKind};
 use crate::writer::{Encoder, FileWriter};
 
-/// Bytes that are copied at a time.
+/// Number of bytes copied at a time.
 const CHUNK: u64 = 4 << 20;
 
-/// A file, and the consecutive frames that it is to hold.
+/// A file and the consecutive frames that it will contain.
 pub struct Segment {
     /// The file.
     pub output: Output,
-    /// Its frames.
+    /// The frames of the file.
     pub frames: Range<u64>,
 }
 
-/// Writes each of `segments` to its file, `n_workers` at a time. Where all atoms are selected, the format stays the
-/// same, and frames stand alone in it, their bytes are copied as they are. Returns what everything cost. An error
-/// leaves the segments that were whole before.
+/// Writes each of `segments` to its file, `n_workers` at a time. Returns the spans of all work. If an error occurs, the
+/// segments completed before remain.
+///
+/// The bytes of frames are copied unchanged if all atoms are selected, the format and precision stay the same, and
+/// frames are self-contained in the format.
 pub fn split(
     source: &dyn Source,
     atoms: &AtomSelection,
@@ -55,7 +57,7 @@ struct SegmentWorker<'a> {
     recorder: Recorder,
 }
 
-/// Frames that are copied, not encoded.
+/// An encoder for frames that are copied instead of encoded.
 pub(super) struct Verbatim;
 
 impl Encoder for Verbatim {
@@ -73,7 +75,7 @@ impl Encoder for Verbatim {
 }
 
 impl SegmentWorker<'_> {
-    /// Copies the frames of a segment. `None` when nobody wants it any more.
+    /// Copies the frames of a segment. Returns `None` if the segment is no longer wanted.
     fn copy(
         &mut self,
         stored: &[StoredFrames<'_>],
@@ -84,7 +86,7 @@ impl SegmentWorker<'_> {
         let mut writer = FileWriter::create(&self.segments[segment].output.path, verbatim)?;
         for part in stored {
             let Range { start, end } = part.bytes;
-            // Frames that end before a byte, were they all of the same size.
+            // Number of frames that end before a byte, if all frames had the same size.
             let n_before = |byte: u64| {
                 let frame_bytes = u128::from(byte - start) * u128::from(part.n_frames);
                 (frame_bytes / u128::from(end - start)) as u64
@@ -105,7 +107,7 @@ impl SegmentWorker<'_> {
         Ok(Some(writer))
     }
 
-    /// Encodes the frames of a segment. `None` when nobody wants it any more.
+    /// Encodes the frames of a segment. Returns `None` if the segment is no longer wanted.
     fn encode(&mut self, segment: usize, wanted: &mut dyn FnMut(u64) -> bool) -> Result<Option<Written>> {
         let Segment { output, frames } = &self.segments[segment];
         let set = FrameSet::Range { start: frames.start, step: 1, count: frames.end - frames.start };

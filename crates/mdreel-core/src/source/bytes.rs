@@ -39,42 +39,42 @@ pub use remote::{Fetch, RemoteFile};
 pub use stamp::Stamp;
 pub(super) use stamps::Stamps;
 
-/// Readable bytes behind every range handed out (their content is undefined), so that bit readers may load whole
-/// words without a check. Never more than this may be read past a range's end.
+/// Number of readable bytes after every range handed out. Their content is undefined. The margin lets bit readers load
+/// whole words without a check. They must not read farther past the end of a range.
 pub const MARGIN: usize = 64;
 
-/// A file that has been opened for reading, shared by all workers.
+/// A file that is open for reading, shared by all workers.
 #[derive(Debug)]
 pub struct FileBytes {
     storage: Storage,
-    /// Of a file that grows: how much of it counts.
+    /// The number of bytes that count, for a growing file.
     growing: Option<Arc<AtomicU64>>,
-    /// What reads the ranges that readers load, if not this module.
+    /// The library that reads the ranges for the readers, if it is not this module.
     external: Option<Arc<dyn ExternalReads>>,
 }
 
-/// Where a file is.
+/// The place where a file is stored.
 #[derive(Debug)]
 enum Storage {
-    /// In a file system.
+    /// A file system.
     Local(Reopened),
-    /// Behind a network.
+    /// A server behind a network.
     Remote(Arc<RemoteFile>),
 }
 
 impl FileBytes {
-    /// Opens `path`. With [`Access::Auto`] and [`Access::Map`] the file is mapped where that is possible and safe.
+    /// Opens `path`. With [`Access::Auto`] and [`Access::Map`], the file is mapped if that is possible and safe.
     pub fn open(path: &Path, access: Access) -> Result<Self> {
         Self::open_among(path, access, Arc::default())
     }
 
-    /// Opens `path` as one of many, of which only some are open at a time.
+    /// Opens `path` as one of many files, of which only some are open at a time.
     pub fn open_among(path: &Path, access: Access, open_files: Arc<OpenFiles>) -> Result<Self> {
         Ok(FileBytes::in_storage(Storage::Local(Reopened::new(path, access, open_files)?)))
     }
 
-    /// A file that another process has opened and stamped: it is opened here when it is first read. That fails if this
-    /// process sees a different file.
+    /// Returns a file that another process has opened and stamped. This process opens it at the first read. Opening
+    /// fails if this process sees a different file.
     pub fn stamped(path: &Path, access: Access, stamp: Stamp, open_files: Arc<OpenFiles>) -> Self {
         FileBytes::in_storage(Storage::Local(Reopened::stamped(path, access, stamp, open_files)))
     }
@@ -83,20 +83,19 @@ impl FileBytes {
         FileBytes { storage, growing: None, external: None }
     }
 
-    /// The same file. `reads` reads the ranges of bytes that readers load.
+    /// Returns the same file. From then on, `reads` reads the byte ranges that readers load.
     #[must_use]
     pub fn read_by(self, reads: Arc<dyn ExternalReads>) -> Self {
         FileBytes { external: Some(reads), ..self }
     }
 
-    /// What another process needs to notice that it sees a different file.
+    /// Returns the stamp of the file. With it, another process notices that it sees a different file.
     pub fn stamp(&self) -> Stamp {
         let facts = self.identity().zip(self.times()).map(|(identity, times)| Facts { identity, times });
         Stamp::new(self.len(), facts, self.version().map(str::to_owned))
     }
 
-    /// Checks that a file behind a network is the one that was stamped. A file in a file system is checked as it is
-    /// opened.
+    /// Checks that a remote file is the stamped one. A local file is checked when it is opened.
     pub(crate) fn check_remote(&self, stamp: &Stamp) -> Result<()> {
         if stamp.version.as_deref() == self.version() && stamp.len == self.len() {
             return Ok(());
@@ -106,7 +105,7 @@ impl FileBytes {
         Err(Error::format(self.path(), None, None, message))
     }
 
-    /// Opens the file if it is not open yet, and checks that it is still the one that was opened first.
+    /// Opens the file if it is not open yet, and checks that it is still the file that was opened first.
     pub fn ensure_open(&self) -> Result<()> {
         match &self.storage {
             Storage::Local(file) => file.handle().map(drop),
@@ -114,19 +113,19 @@ impl FileBytes {
         }
     }
 
-    /// Opens a growing file. Only its first `length` bytes count, and `length` may increase later. It is read and
-    /// not mapped, as a map does not grow.
+    /// Opens a growing file. Only its first `length` bytes count, and `length` may increase later. The file is read
+    /// instead of mapped, because a map does not grow.
     pub(crate) fn growing(path: &Path, length: Arc<AtomicU64>) -> Result<Self> {
         Ok(FileBytes { growing: Some(length), ..Self::open(path, Access::Read)? })
     }
 
-    /// A file behind a network.
+    /// Wraps a remote file.
     pub(crate) fn remote(file: impl Into<Arc<RemoteFile>>) -> Self {
         FileBytes::in_storage(Storage::Remote(file.into()))
     }
 
-    /// Value that distinguishes a file from a later file with the same path and size, if it has no modification time
-    /// in a file system of ours.
+    /// Returns the version of a remote file, which distinguishes it from a later file with the same path and size.
+    /// Returns `None` for a local file, which has a modification time instead.
     pub(crate) fn version(&self) -> Option<&str> {
         match &self.storage {
             Storage::Local(_) => None,
@@ -134,7 +133,7 @@ impl FileBytes {
         }
     }
 
-    /// Bytes that came through the network.
+    /// Returns the number of bytes received through the network, for a remote file.
     pub(crate) fn n_fetched(&self) -> Option<u64> {
         match &self.storage {
             Storage::Local(_) => None,
@@ -142,7 +141,7 @@ impl FileBytes {
         }
     }
 
-    /// The file's path, or its URL.
+    /// Returns the path of the file, or its URL.
     pub(crate) fn path(&self) -> &Path {
         match &self.storage {
             Storage::Local(file) => file.path(),
@@ -150,7 +149,7 @@ impl FileBytes {
         }
     }
 
-    /// Device and inode, which distinguish a file from another file with the same path.
+    /// Returns device and inode, which distinguish a file from another file with the same path.
     pub(crate) fn identity(&self) -> Option<(u64, u64)> {
         match &self.storage {
             Storage::Local(file) => file.facts().map(|facts| facts.identity),
@@ -158,8 +157,8 @@ impl FileBytes {
         }
     }
 
-    /// When a file in a file system was last modified and last changed, in ns: as it was opened, or as it is now if it
-    /// grows. Programs can set the first and not the second.
+    /// Returns when a local file was last modified and last changed, in ns. The times are those at opening, or the
+    /// current ones if the file grows. Programs can set the modification time but not the change time.
     pub(super) fn times(&self) -> Option<[u64; 2]> {
         match &self.storage {
             Storage::Local(file) if self.growing.is_some() => {
@@ -170,7 +169,7 @@ impl FileBytes {
         }
     }
 
-    /// Size of the file in bytes when it was opened; for a growing file, the number of bytes that count.
+    /// Returns the size of the file at opening in bytes. For a growing file, returns the number of bytes that count.
     pub fn len(&self) -> u64 {
         if let Some(length) = &self.growing {
             return length.load(Ordering::Acquire);
@@ -181,12 +180,12 @@ impl FileBytes {
         }
     }
 
-    /// Whether the file has no bytes.
+    /// Returns whether the file is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How the file's bytes are reached: [`Access::Map`] or [`Access::Read`].
+    /// Returns how the bytes of the file are accessed: [`Access::Map`] or [`Access::Read`].
     pub fn access(&self) -> Result<Access> {
         Ok(match &self.storage {
             Storage::Local(file) if file.handle()?.map().is_some() => Access::Map,
@@ -194,7 +193,7 @@ impl FileBytes {
         })
     }
 
-    /// Reads exactly `range` into a new vector: for headers and the like.
+    /// Reads exactly `range` into a new vector, for headers and other small ranges.
     pub fn read_vec(&self, range: Range<u64>) -> Result<Vec<u8>> {
         self.check(&range)?;
         let mut bytes = vec![0; (range.end - range.start) as usize];
@@ -202,7 +201,7 @@ impl FileBytes {
         Ok(bytes)
     }
 
-    /// Fills `buffer` from `offset` on.
+    /// Fills `buffer` with the bytes from `offset` on.
     pub(crate) fn read_exact(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
         match &self.storage {
             Storage::Local(file) => self.read_from(&*file.handle()?, buffer, offset),
@@ -217,13 +216,13 @@ impl FileBytes {
         })
     }
 
-    /// A reader for one worker, to be first used on the thread that will go on using it.
+    /// Creates a reader for one worker. Its first use must be on the thread that keeps using it.
     pub fn reader(&self) -> ByteReader<'_> {
         ByteReader::new(self)
     }
 
-    /// Refuses ranges that the file cannot hold, before memory is taken for them. The file may have grown since it was
-    /// opened.
+    /// Rejects ranges that the file cannot hold, before memory is allocated for them. The file may have grown since it
+    /// was opened.
     fn check(&self, range: &Range<u64>) -> Result<()> {
         if range.start > range.end {
             return Err(Error::mismatch(format!(
@@ -238,7 +237,7 @@ impl FileBytes {
         Ok(())
     }
 
-    /// The file's size in bytes at this moment.
+    /// Returns the current size of the file in bytes.
     pub(crate) fn size_now(&self) -> Result<u64> {
         match &self.storage {
             Storage::Local(file) => self.size_of(&*file.handle()?),
@@ -261,11 +260,11 @@ impl FileBytes {
         Error::format(self.path(), None, Some(start), format!("bytes up to {end} were expected, but {found}"))
     }
 
-    /// The error for a map in which `byte` could not be read.
+    /// Returns the error for a map whose byte at `byte` could not be read.
     fn broken(&self, byte: u64) -> Error {
         let (byte, found) = match self.size_now() {
             Ok(size) if size < self.len() => (byte.max(size), format!("it had {} bytes, now {size}", self.len())),
-            // Storage that fails looks the same to a map, and a file may have been cut and written again.
+            // A failing storage device looks the same to a map. A file may also have been truncated and written again.
             _ => (byte, "or its storage failed".to_owned()),
         };
         Error::format(self.path(), None, Some(byte), format!("the file was cut while being read: {found}"))

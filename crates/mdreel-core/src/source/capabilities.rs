@@ -10,8 +10,8 @@ use super::stored::{LocatedFrames, StoredFrames};
 use crate::error::Result;
 use crate::frame::Quantities;
 
-/// All that a source offers besides reading frames. Code asks for it once a pass, a worker or a block, never for each
-/// frame.
+/// All that a source offers besides reading frames. Code queries the capabilities once per pass, worker or block, never
+/// for each frame.
 ///
 /// The source of a format names what it has and takes the rest from [`Capabilities::NONE`] or
 /// [`Capabilities::of_file`]. A source that wraps others lists every field, so a new capability does not compile until
@@ -19,35 +19,36 @@ use crate::frame::Quantities;
 pub struct Capabilities<'a> {
     /// The files, if there are several.
     pub segments: Option<&'a dyn Segments>,
-    /// Where frames begin, if each stands in one piece of one file.
+    /// The positions of frames, if each frame is contiguous in one file.
     pub frame_offsets: Option<&'a dyn FrameOffsets>,
-    /// Reading by ranges of bytes, if frames can be found from anywhere.
+    /// Reading by ranges of bytes, if frames can be found from anywhere in a file.
     pub byte_blocks: Option<&'a dyn ByteBlocks>,
     /// Facts about the files; `None` if only their size is known.
     pub shared_places: Option<&'a dyn SharedPlaces>,
-    /// Frames as bytes, where frames laid behind one another are a file.
+    /// Frames as bytes, if any frames written one after another form a valid file.
     pub frame_copies: Option<&'a dyn FrameCopies>,
-    /// The growth, if the frames so far are not all that there will be.
+    /// The growth, if more frames may come.
     pub growth: Option<&'a dyn Growth>,
     /// The check of the end, if files can be torn.
     pub end_check: Option<&'a dyn EndCheck>,
     /// Handling of damaged frames by readers.
     pub on_error: OnError,
-    /// The file, if it is one.
+    /// The file, if the source consists of a single file.
     pub file: Option<&'a FileBytes>,
-    /// Bytes that came through the network so far; `None` if none has to.
+    /// Number of bytes received through the network so far; `None` if the source needs no network.
     pub n_fetched: Option<u64>,
-    /// Integers per nm to which coordinates were rounded, of several the most; `None` where they were not.
+    /// Precision to which coordinates were rounded, in integers per nm. Of several values, it is the largest. `None` if
+    /// coordinates were not rounded.
     pub precision: Option<f32>,
-    /// How many frames, counted from a multiple of that number, should rather not be split between blocks: they are
-    /// stored in one piece.
+    /// Number of consecutive frames that are stored in one piece, starting at a multiple of this number. Blocks should
+    /// not split them.
     pub preferred_step: u64,
-    /// Quantities that frames can have.
+    /// The quantities that frames can have.
     pub quantities: Quantities,
 }
 
 impl<'a> Capabilities<'a> {
-    /// The least that a source offers: positions that are there.
+    /// The minimum that a source offers: positions of a fixed set of frames.
     pub const NONE: Self = Capabilities {
         segments: None,
         frame_offsets: None,
@@ -64,7 +65,7 @@ impl<'a> Capabilities<'a> {
         quantities: Quantities::POSITIONS,
     };
 
-    /// The least that a source of one file offers.
+    /// Returns the minimum that a source of one file offers.
     pub fn of_file(file: &'a FileBytes) -> Self {
         Capabilities { file: Some(file), n_fetched: file.n_fetched(), ..Capabilities::NONE }
     }
@@ -72,32 +73,34 @@ impl<'a> Capabilities<'a> {
 
 /// Several files that are read as one trajectory.
 pub trait Segments {
-    /// The number of the first frame behind each segment, in order; may have to locate them first.
+    /// Returns the number of the first frame after each segment, in order. The source may have to locate the frames
+    /// first.
     fn segment_ends(&self) -> Result<Vec<u64>>;
 
-    /// The defect behind the last complete frame of each torn file, in order.
+    /// Returns the defect after the last complete frame of each torn file, in order.
     fn damaged_ends(&self) -> Result<Vec<Damage>>;
 }
 
-/// Frames that stand in one piece.
+/// Frames that are contiguous in a file.
 pub trait FrameOffsets {
-    /// Where a frame begins in its file; may have to locate the frames first.
+    /// Returns the byte at which a frame starts in its file. The source may have to locate the frames first.
     fn frame_offset(&self, frame: u64) -> Result<u64>;
 }
 
 /// Frames that can be found from anywhere in their file, so that one pass locates and reads them.
 pub trait ByteBlocks {
-    /// The ranges of bytes to cut into blocks, one for each file; `None` once the frames have been located.
+    /// Returns the ranges of bytes to divide into blocks, one per file. Returns `None` once the frames have been
+    /// located.
     fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>>;
 
-    /// Takes note of the frames located by all blocks of a whole pass, in order. Returns whether the parts join
-    /// without a gap: if they do not, a block was misled by bytes that look like a frame, and the pass is void.
+    /// Records the frames that all blocks of a whole pass have located, in order. Returns whether the parts join
+    /// without a gap. If they do not, bytes that look like a frame misled a block, and the pass is void.
     fn locate(&self, parts: Vec<LocatedFrames>) -> Result<bool>;
 }
 
 /// Facts about the files that one process has found and sends to the others.
 pub trait SharedPlaces {
-    /// Facts about each file, for other processes that read it.
+    /// Returns facts about each file, for other processes that read it.
     fn places(&self) -> Vec<Places>;
 
     /// Takes over the facts that another process has found, one entry per file, in order.
@@ -109,15 +112,16 @@ pub trait SharedPlaces {
 
 /// Frames whose bytes can be copied to another file.
 pub trait FrameCopies {
-    /// The format in which all frames stand alone, so that any of them laid behind one another are a file.
+    /// Returns the format if each frame is self-contained. In that case, any frames written one after another form a
+    /// valid file.
     fn stored_format(&self) -> Option<&'static str>;
 
-    /// The bytes of consecutive frames; may have to locate them first.
+    /// Returns the bytes of consecutive frames. The source may have to locate the frames first.
     fn stored_frames(&self, frames: Range<u64>) -> Result<Option<Vec<StoredFrames<'_>>>>;
 }
 
 /// Files that may end within a frame.
 pub trait EndCheck {
-    /// Checks that the last complete frame ends the file, so that a torn frame does not look like the end.
+    /// Checks that the file ends with its last complete frame. Otherwise a torn frame would look like the end.
     fn check_end(&self) -> Result<()>;
 }

@@ -1,4 +1,4 @@
-//! A chain: several trajectories of the same atoms read as one.
+//! Chains: several trajectories of the same atoms, read as one.
 
 mod cut;
 mod piece;
@@ -15,30 +15,30 @@ use crate::source::damage::{Damage, OnError};
 use crate::source::places::Places;
 use crate::source::{AtomSelection, LocatedFrames, Reader, Source, SourceExt, StoredFrames};
 
-/// What is done where the times of two segments overlap.
+/// Handling of segments that overlap in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Overlaps {
-    /// All frames of all segments are kept.
+    /// Keeps all frames of all segments.
     #[default]
     Keep,
-    /// A segment ends where the next one begins: what a simulation wrote after the checkpoint from which it went on is
-    /// left out.
+    /// Ends a segment where the next one begins. This drops the frames that a simulation wrote after the checkpoint
+    /// from which it was continued.
     Drop,
 }
 
-/// Several sources, one after another; frames are numbered on, times stay as each segment says. For blocks of
-/// bytes the segments form one virtual file, laid one behind the other.
+/// Several sources that are read one after another. Frames are numbered consecutively, and each frame keeps the time
+/// from its segment. For blocks of bytes, the segments form one virtual file, in order.
 pub struct ChainSource {
     segments: Vec<Segment>,
     overlaps: Overlaps,
-    /// The number of the first frame of each segment, and behind them the number of all frames.
+    /// The index of the first frame of each segment, followed by the number of all frames.
     first_frames: OnceLock<Vec<u64>>,
-    /// Set once it was looked which segments' frames are known.
+    /// Set once [`Self::look`] has run.
     looked: OnceLock<()>,
     common: OnceLock<Common>,
 }
 
-/// What the segments have together, which reading them does not change.
+/// Properties of all segments together, which reading does not change.
 struct Common {
     is_remote: bool,
     precision: Option<f32>,
@@ -49,12 +49,12 @@ struct Common {
 struct Segment {
     source: Arc<dyn Source>,
     path: PathBuf,
-    /// Where the segment lies in the virtual file.
+    /// The bytes of the segment in the virtual file.
     bytes: Range<u64>,
 }
 
 impl ChainSource {
-    /// Chains sources that have the same number of atoms. The paths name them in errors.
+    /// Chains sources that have the same number of atoms. Error messages name the sources by their paths.
     pub(crate) fn new(segments: Vec<(PathBuf, Arc<dyn Source>)>, overlaps: Overlaps) -> Result<Self> {
         let Some((first_path, first)) = segments.first() else {
             return Err(Error::mismatch("a chain needs at least one trajectory"));
@@ -85,7 +85,7 @@ impl ChainSource {
         ChainSource { segments, overlaps, first_frames, looked, common }
     }
 
-    /// The same chain with other sources of the same files: `source` gives that of the i-th.
+    /// Returns the same chain with other sources of the same files: `source(i)` returns the source of the i-th file.
     pub(crate) fn map(&self, mut source: impl FnMut(usize) -> Arc<dyn Source>) -> Self {
         let mapped = |(i, segment): (usize, &Segment)| Segment {
             source: source(i),
@@ -108,8 +108,8 @@ impl ChainSource {
         })
     }
 
-    /// Has every segment look whether somebody knows where its frames are: several at a time, as each may have an index
-    /// to load.
+    /// Lets every segment check whether its frames are already located. Several threads do this, because each segment
+    /// may have to load an index.
     fn look(&self) {
         self.looked.get_or_init(|| {
             let look_at = |segments: &[Segment]| segments.iter().for_each(|one| drop(one.source.unlocated_bytes()));
@@ -144,12 +144,13 @@ impl ChainSource {
         Ok(self.first_frames.get_or_init(|| firsts))
     }
 
-    /// Frames of a segment before the next one begins, which has frames.
+    /// Returns the number of frames of a segment before the next segment with frames begins.
     fn n_frames_before_next(&self, segment: usize) -> Result<u64> {
         let times = self.ascending_times(segment)?;
         for next in segment + 1..self.segments.len() {
             if let Some(begin) = self.ascending_times(next)?.first() {
-                // Times are sums of many steps, rounded: the frame at the border is the same in both.
+                // Times are rounded sums of many steps. The frame at the border is in both segments, and its times may
+                // differ a little.
                 let tolerance = times.windows(2).next().map_or(0.0, |pair| 1e-3 * (pair[1] - pair[0]));
                 return Ok(times.partition_point(|time| time + tolerance < *begin) as u64);
             }
@@ -199,12 +200,12 @@ impl Source for ChainSource {
         let n_fetched = || self.segments.iter().filter_map(|segment| segment.source.n_fetched()).sum::<u64>();
         Capabilities {
             segments: Some(self),
-            // A byte says where a frame is only together with its file.
+            // A byte position identifies a frame only together with its file.
             frame_offsets: None,
             byte_blocks: Some(self),
             shared_places: Some(self),
             frame_copies: Some(self),
-            // A file behind one that grows would have no number for its first frame.
+            // The frames of a segment after a growing one could not be numbered.
             growth: None,
             end_check: Some(self),
             on_error: OnError::Raise,
@@ -237,7 +238,7 @@ impl Segments for ChainSource {
         let mut all = Vec::new();
         for (segment, &end) in self.segments.iter().zip(&self.first_frames()?[1..]) {
             let ends = segment.source.damaged_ends()?;
-            // Numbers go on in the next segment, whatever this one should have had.
+            // The next segment continues the numbering here, regardless of how many frames this one lacks.
             all.extend(ends.into_iter().map(|damage| Damage { frame: end, ..damage }));
         }
         Ok(all)
@@ -270,7 +271,7 @@ impl ByteBlocks for ChainSource {
                 let (own, others) = rest.split_at(n);
                 rest = others;
                 if let Some(start) = own.first() {
-                    // A block that goes on in the next segment has read this one to its end.
+                    // A block that continues in the next segment has read this one to its end.
                     let end = if others.is_empty() { part.end } else { segment.bytes.end };
                     let mut frames = own.to_vec();
                     frames.iter_mut().for_each(|frame| frame.offset -= base);

@@ -7,17 +7,17 @@ use crate::error::{Error, Place, Result};
 /// Handling of a damaged frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnError {
-    /// It is an error.
+    /// The error is raised.
     #[default]
     Raise,
     /// The trajectory ends before the frame.
     Stop,
-    /// The frame is left out.
+    /// The frame is skipped.
     Skip,
 }
 
 impl OnError {
-    /// The choice of that name.
+    /// Returns the variant with this name.
     pub fn from_name(name: &str) -> Result<Self> {
         match name {
             "raise" => Ok(OnError::Raise),
@@ -27,7 +27,7 @@ impl OnError {
         }
     }
 
-    /// Its name.
+    /// Returns the name of the variant.
     pub fn name(self) -> &'static str {
         match self {
             OnError::Raise => "raise",
@@ -40,11 +40,12 @@ impl OnError {
 /// A frame that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
-    /// Its number in the trajectory.
+    /// The number of the frame in the trajectory.
     pub frame: u64,
-    /// Whether it follows the last complete frame of a file. The next file may have a frame with the same number.
+    /// Whether the frame follows the last complete frame of a file. The next file may have a frame with the same
+    /// number.
     pub at_end: bool,
-    /// The file, and which frame and byte of it.
+    /// The file, and the frame and byte in it.
     pub place: Place,
     /// The expected value and the value found.
     pub message: String,
@@ -61,7 +62,7 @@ impl Damage {
         }
     }
 
-    /// The error that it is where it is not tolerated.
+    /// Converts the damage into an error, for callers that do not tolerate it.
     pub fn into_error(self) -> Error {
         Error::Format { place: self.place, message: self.message }
     }

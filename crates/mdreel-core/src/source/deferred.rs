@@ -1,7 +1,8 @@
-//! Deferred: a file that another process has opened, and that this one opens when its first frame is read.
+//! Deferred opening: a file that another process has opened, and that this process opens when it reads the first frame.
 //!
-//! A trajectory of F files that N workers read would be opened N x F times if each worker opened all of it. The process
-//! that has opened the trajectory sends an [`Outline`] of each file instead: what a source tells without reading.
+//! If each of N workers opened a whole trajectory of F files, the files would be opened N x F times. Instead, the
+//! process that has opened the trajectory sends an [`Outline`] of each file. It contains what the source knows without
+//! reading.
 
 use std::ops::Range;
 use std::path::Path;
@@ -17,21 +18,21 @@ use super::{AtomSelection, LocatedFrames, Reader, Source, SourceExt, StoredFrame
 use crate::error::{Error, Result};
 use crate::frame::Quantities;
 
-/// What a source tells of its file without reading.
+/// The description of a file by its source, available without reading.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Outline {
-    /// The file.
+    /// The identity of the file.
     pub(crate) stamp: Stamp,
     pub(crate) content: Content,
 }
 
-/// What was found in the file.
+/// The content found in the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Content {
     pub format: String,
     n_atoms: usize,
     n_bytes: u64,
-    /// Number of frames, where the frames need not be located for it.
+    /// Number of frames, if it is known without locating them.
     n_frames: Option<u64>,
     precision: Option<f32>,
     preferred_step: u64,
@@ -43,14 +44,14 @@ pub(crate) struct Content {
 }
 
 impl Content {
-    /// Whether frames must be located, as nothing else tells how many there are.
+    /// Returns whether the frames must be located to count them.
     pub(crate) fn needs_index(&self) -> bool {
         self.n_frames.is_none()
     }
 }
 
 impl Outline {
-    /// What `source` tells; `None` if it is not a file that others can open.
+    /// Describes `source`. Returns `None` if it is not a file that other processes can open.
     pub(crate) fn of(source: &dyn Source, format: &str) -> Result<Option<Self>> {
         let capabilities = source.capabilities();
         let Some(file) = capabilities.file.filter(|_| capabilities.growth.is_none()) else { return Ok(None) };
@@ -72,12 +73,12 @@ impl Outline {
     }
 }
 
-/// Opens the file of a deferred source: plainly, or with the frames behind damage.
+/// A file that is opened later, with or without the frames after damage.
 pub(crate) trait OpenLater: Send + Sync {
-    /// What was told of the file.
+    /// Returns the description of the file.
     fn outline(&self) -> &Outline;
 
-    /// Opens the file, once for all sources of it.
+    /// Opens the file. All sources of the file share one open file.
     fn open(&self, past_damage: bool) -> Result<Arc<dyn Source>>;
 }
 
@@ -100,11 +101,11 @@ impl WholeFile {
 pub struct Deferred {
     file: Arc<dyn OpenLater>,
     past_damage: bool,
-    /// What another process knows of the frames, until the file is open.
+    /// Facts about the frames that were found without opening the file here; `None` once the file is open.
     places: Mutex<Option<Places>>,
-    /// What is known of the frames of a whole file, until `places` are needed.
+    /// Facts about a whole file. `places` are created from them when needed.
     whole: Option<WholeFile>,
-    /// The number of frames that it knows.
+    /// The number of located frames, once known.
     n_located: OnceLock<u64>,
     source: OnceLock<Arc<dyn Source>>,
 }
@@ -115,14 +116,14 @@ impl Deferred {
         Deferred { file, past_damage, places, whole: None, n_located, source }
     }
 
-    /// A file whose frames are known before it is opened.
+    /// Creates a source whose frames are known before the file is opened.
     pub(crate) fn known(file: Arc<dyn OpenLater>, whole: WholeFile) -> Self {
         let n_frames = whole.index.as_ref().map(|_| whole.frames.len() as u64);
         let n_located = n_frames.map_or_else(OnceLock::new, OnceLock::from);
         Deferred { whole: Some(whole), n_located, ..Deferred::new(file, false) }
     }
 
-    /// The same file, with the frames behind damage.
+    /// Returns a source of the same file that also finds the frames after damage.
     #[must_use]
     pub(crate) fn past_damage(&self) -> Self {
         Deferred::new(Arc::clone(&self.file), true)
@@ -140,7 +141,7 @@ impl Deferred {
         places
     }
 
-    /// The source; opens the file if it is not open yet, and holds it against what was told of it.
+    /// Returns the source. Opens the file if it is not open yet, and checks it against the known facts.
     pub(crate) fn opened(&self) -> Result<&dyn Source> {
         let mut places = self.places_now();
         if let Some(source) = self.source.get() {
@@ -152,7 +153,7 @@ impl Deferred {
     }
 }
 
-/// Checks that what stands in a file is what was told of it.
+/// Returns an error if the content found in a file differs from its description.
 pub(crate) fn check_content(path: &Path, told: &Content, found: &Content) -> Result<()> {
     if told == found {
         return Ok(());

@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 
-/// Defect of a frame, and its position in the frame.
+/// A defect of a frame and its position in the frame.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
-    /// Byte, counted from the start of the frame.
+    /// Position of the defect in bytes from the start of the frame.
     pub byte: u64,
     /// The expected value and the value found.
     pub message: String,
 }
 
 impl Fault {
-    /// A fault at `byte` of the frame.
+    /// Creates a fault at `byte` of the frame.
     pub(crate) fn new(byte: u64, message: impl Into<String>) -> Self {
         Fault { byte, message: message.into() }
     }
 
-    /// The error of the file at `path` whose frame starts at `offset`.
+    /// Converts the fault into an error about the file at `path`, in which the frame starts at `offset`.
     pub(crate) fn error(&self, path: &Path, frame: Option<u64>, offset: u64) -> Error {
         Error::format(path, frame, Some(offset + self.byte), self.message.clone())
     }

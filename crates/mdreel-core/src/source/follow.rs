@@ -1,6 +1,6 @@
 //! Reading of a file while a simulation writes it.
 //!
-//! There is no watching thread. One of the workers that wait for a frame checks the file (`look`), and the others wait
+//! No thread watches the file. One of the workers that wait for a frame checks the file (`look`), and the others wait
 //! for its result. A check finds the frames that were completed since the previous check (`growing`), and tests the end
 //! conditions (`ending`). Between two checks, the worker sleeps until the system reports a change or a time has passed
 //! (`alarm`). The source returns only complete frames, and a returned frame never changes.
@@ -34,24 +34,24 @@ use look::{Look, await_file};
 pub use ending::Ending;
 pub use settings::Settings;
 
-/// A file that is followed.
+/// A file that is read while it grows.
 pub struct Follow {
     path: PathBuf,
     growing: Growing,
     keep: Keep,
-    /// How much of the file counts: complete frames.
+    /// Number of bytes of the file that count: its complete frames.
     length: Arc<AtomicU64>,
     lookout: Lookout<Known, Look>,
 }
 
-/// Known state of the frames.
+/// The known frames and the state of the file.
 #[derive(Debug, Default)]
 struct Known {
     index: FrameIndex,
-    /// Frames that were known from a run before.
+    /// Number of frames known from an earlier run.
     n_kept: usize,
     is_ended: bool,
-    /// Why no more frames will come though the end has not.
+    /// The reason why no more frames will come although the end has not been reached.
     failure: Option<Error>,
 }
 
@@ -70,8 +70,8 @@ impl lookout::Known for Known {
 }
 
 impl Follow {
-    /// Follows the file at `path`, which need not be there yet: waits until its first frame is complete. `keep_waiting`
-    /// is called every few milliseconds.
+    /// Follows the file at `path`, which need not exist yet, and waits until its first frame is complete. It calls
+    /// `keep_waiting` every few milliseconds and returns an error when that returns `false`.
     pub fn open(path: &Path, settings: &Settings, keep_waiting: &mut dyn FnMut() -> bool) -> Result<Self> {
         settings.ending.check(path)?;
         let length = Arc::new(AtomicU64::new(0));
@@ -84,12 +84,12 @@ impl Follow {
         Ok(Follow { path: path.to_owned(), growing, keep: settings.keep, length, lookout: Lookout::new(known, look) })
     }
 
-    /// The file's path.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The format.
+    /// Returns the format of the file.
     pub fn format(&self) -> Format {
         self.growing.format()
     }
@@ -107,11 +107,11 @@ impl Follow {
         self.lookout.notify();
     }
 
-    /// Takes note that no more frames will come. Those that a later run need not look for again are kept.
+    /// Records that no more frames will come. Keeps the frame index for later runs.
     fn end(&self) {
         let known = self.known();
         if self.growing.is_chained() && known.index.len() > known.n_kept {
-            // That the index cannot be kept costs time in a later run, and nothing in this one.
+            // Without a kept index, a later run takes longer. This run is not affected.
             let _ = known.index.save(self.growing.file(), self.keep);
         }
         drop(known);
@@ -119,7 +119,7 @@ impl Follow {
     }
 }
 
-/// The index that is kept of the file, if it belongs to it.
+/// Returns the index kept for the file, if it belongs to the file.
 fn kept_index(path: &Path, growing: &Growing, keep: Keep) -> Option<FrameIndex> {
     let whole = FileBytes::open(path, super::bytes::Access::Read).ok()?;
     let is_same = growing.is_chained() && whole.identity() == growing.file().identity();

@@ -1,4 +1,4 @@
-//! The formats of trajectories, told apart by what is in the files.
+//! Trajectory formats, detected from the content of the files.
 
 use super::bytes::FileBytes;
 use crate::error::{Error, Result};
@@ -12,18 +12,18 @@ pub enum Format {
     Trr,
     /// The binary trajectory of CHARMM, NAMD, X-PLOR, LAMMPS and OpenMM.
     Dcd,
-    /// AMBER's trajectory in NetCDF, classic formats.
+    /// AMBER's trajectory in the classic NetCDF formats.
     Ncdf,
 }
 
-/// Bytes that are enough to tell the formats apart.
+/// Number of bytes that are enough to detect the format.
 const SIGNATURE: u64 = 16;
 
 impl Format {
     /// All formats.
     pub(crate) const ALL: [Format; 4] = [Format::Xtc, Format::Trr, Format::Dcd, Format::Ncdf];
 
-    /// The format's name.
+    /// Returns the name of the format.
     pub fn name(self) -> &'static str {
         match self {
             Format::Xtc => "XTC",
@@ -33,7 +33,7 @@ impl Format {
         }
     }
 
-    /// The format of that name, in capitals or not.
+    /// Returns the format with this name, in upper or lower case.
     pub(crate) fn from_name(name: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name)).ok_or_else(|| {
             let known = Self::ALL.map(Format::name).join(", ");
@@ -41,7 +41,7 @@ impl Format {
         })
     }
 
-    /// The format of a file, by its first bytes.
+    /// Detects the format of a file from its first bytes.
     pub(crate) fn detect(file: &FileBytes) -> Result<Self> {
         if file.is_empty() {
             return Err(Error::format(
@@ -61,14 +61,15 @@ impl Format {
 
 fn signature(head: &[u8]) -> Option<Format> {
     let word: [u8; 4] = head.get(..4)?.try_into().ok()?;
-    // XTC: 1995, or 2023 for frames that may be larger, big-endian; TRR: 1993. DCD: a Fortran record of 84 bytes that begins
-    // with CORD; its length is in either byte order, in 4 or 8 bytes.
+    // XTC files begin with 1995, or with 2023 for larger frames, and TRR files with 1993, all big-endian. DCD files
+    // begin with a Fortran record of 84 bytes that starts with CORD. The record length is in either byte order, in 4 or
+    // 8 bytes.
     match i32::from_be_bytes(word) {
         1995 | 2023 => return Some(Format::Xtc),
         1993 => return Some(Format::Trr),
         _ => {}
     }
-    // NetCDF of the classic, 64-bit offset and 64-bit data formats.
+    // The three values are the classic, 64-bit offset and 64-bit data formats of NetCDF.
     if matches!(word, [b'C', b'D', b'F', 1 | 2 | 5]) {
         return Some(Format::Ncdf);
     }
@@ -84,12 +85,12 @@ fn signature(head: &[u8]) -> Option<Format> {
     (short || long).then_some(Format::Dcd)
 }
 
-/// The names of all formats.
+/// Returns the names of all formats.
 fn known() -> String {
     Format::ALL.map(Format::name).join(", ")
 }
 
-/// What a file is that is no trajectory that we read, as well as its first bytes tell.
+/// Describes a file of an unknown format by its first bytes.
 fn describe(head: &[u8]) -> String {
     let known: [(&[u8], &str); 7] = [
         (b"CDF", "a NetCDF file of an unknown version"),

@@ -1,4 +1,4 @@
-//! The frame index: where each frame of a file starts, in few bytes per frame.
+//! The frame index: the position of each frame of a file, in a few bytes per frame.
 
 mod claim;
 pub(in crate::source) mod kept;
@@ -14,22 +14,23 @@ use super::{FrameLocation, LocatedFrames};
 pub(crate) use claim::{Claim, PATIENCE, Turn};
 pub use kept::{Keep, place};
 
-/// How many frames of a file that has grown are compared with its index.
+/// Maximum size of the sample of frames that are compared with the index of a file that has grown.
 pub const SAMPLE: usize = 1024;
 
-/// Where each frame of a file is.
+/// The position of each frame of a file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FrameIndex {
-    /// Frames, [`STRETCH`] in each.
+    /// The frames, [`STRETCH`] in each stretch.
     stretches: Vec<Stretch>,
-    /// The frames behind these: fewer than that.
+    /// The frames after the stretches, fewer than [`STRETCH`].
     tail: Vec<FrameLocation>,
-    /// Where the last frame ends.
+    /// The byte at which the last frame ends.
     pub end: u64,
 }
 
 impl FrameIndex {
-    /// The index of a file of `n_bytes` that was located in parts; `None` if they do not join, or end before the file.
+    /// Builds the index of a file of `n_bytes` from located parts. Returns `None` if the parts do not join, or end
+    /// before the file.
     pub(crate) fn joined(parts: Vec<LocatedFrames>, n_bytes: u64) -> Option<Self> {
         let mut index = FrameIndex::default();
         for part in parts {
@@ -43,7 +44,7 @@ impl FrameIndex {
         (index.end == n_bytes).then_some(index)
     }
 
-    /// Adds frames behind the last one.
+    /// Appends frames.
     pub fn extend(&mut self, frames: impl IntoIterator<Item = FrameLocation>) {
         for frame in frames {
             self.tail.push(frame);
@@ -54,14 +55,14 @@ impl FrameIndex {
         }
     }
 
-    /// Adds the frames of a file that lies behind the file of these.
+    /// Appends the frames of another file, as if that file followed the files of this index.
     pub(crate) fn append(&mut self, other: &FrameIndex) {
         let base = self.end;
         self.extend(other.frames().map(|frame| FrameLocation { offset: base + frame.offset, ..frame }));
         self.end = base + other.end;
     }
 
-    /// The index of a file that was appended: it has these of the frames, and these of the bytes.
+    /// Returns the index of one of the appended files. The file has these `frames` and these `bytes` of the whole.
     pub(crate) fn part(&self, frames: Range<usize>, bytes: Range<u64>) -> FrameIndex {
         let mut part = FrameIndex::default();
         let own = |frame: FrameLocation| FrameLocation { offset: frame.offset.wrapping_sub(bytes.start), ..frame };
@@ -70,23 +71,23 @@ impl FrameIndex {
         part
     }
 
-    /// The frames, in order.
+    /// Returns the frames, in order.
     pub fn frames(&self) -> impl ExactSizeIterator<Item = FrameLocation> + Clone {
         (0..self.len()).map(|i| self.at(i))
     }
 
-    /// The `i`-th frame.
+    /// Returns the `i`-th frame.
     pub fn get(&self, i: usize) -> Option<FrameLocation> {
         (i < self.len()).then(|| self.at(i))
     }
 
-    /// The bytes of the `i`-th frame.
+    /// Returns the bytes of the `i`-th frame.
     pub fn range(&self, i: usize) -> Option<Range<u64>> {
         let end = self.get(i + 1).map_or(self.end, |next| next.offset);
         Some(self.get(i)?.offset..end)
     }
 
-    /// The frame in which a byte lies, of those that are covered.
+    /// Returns the frame that contains a byte, if the index covers the byte.
     pub(crate) fn frame_at(&self, byte: u64) -> Option<usize> {
         if byte >= self.end {
             return None;
@@ -103,7 +104,7 @@ impl FrameIndex {
         low.checked_sub(1)
     }
 
-    /// Forgets all frames from the `n_frames`-th on.
+    /// Removes all frames from the `n_frames`-th on.
     pub(crate) fn truncate(&mut self, n_frames: usize) {
         let Some(first) = self.get(n_frames) else { return };
         let n_stretches = n_frames / STRETCH;
@@ -116,29 +117,30 @@ impl FrameIndex {
         self.end = first.offset;
     }
 
-    /// Number of frames.
+    /// Returns the number of frames.
     pub fn len(&self) -> usize {
         self.stretches.len() * STRETCH + self.tail.len()
     }
 
-    /// Whether there is no frame.
+    /// Returns whether there is no frame.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether every frame that it should have is in it: an index that comes from elsewhere may be of another shape.
+    /// Returns whether all stretches are full and the tail is shorter than one. An index from elsewhere may be damaged.
     pub(crate) fn is_complete(&self) -> bool {
         self.tail.len() < STRETCH && self.stretches.iter().all(Stretch::is_whole)
     }
 
-    /// Whether it can be the index of a file.
+    /// Returns whether this can be the index of a file: it is complete, and its frames ascend.
     pub(crate) fn is_whole(&self) -> bool {
         let offsets = || self.frames().map(|frame| frame.offset);
         self.is_complete() && offsets().zip(offsets().skip(1).chain([self.end])).all(|(offset, next)| offset < next)
     }
 
-    /// Whether a file still has these frames, as far as a sample of at most [`SAMPLE`] and the last one shows; all are
-    /// looked at where there are no more. `found` says which frame stands at a byte, and where it ends.
+    /// Returns whether a file still has these frames. It checks a sample of at most [`SAMPLE`] frames and the last one;
+    /// an index with no more frames is checked completely. `found` returns the frame at a byte and the byte at which it
+    /// ends.
     pub(crate) fn agrees(&self, mut found: impl FnMut(u64) -> Option<(FrameLocation, u64)>) -> bool {
         let n_frames = self.len();
         let sample = (0..n_frames).step_by(n_frames.div_ceil(SAMPLE).max(1)).chain(n_frames.checked_sub(1));
@@ -174,7 +176,7 @@ mod tests {
         (frame.offset, frame.step, frame.time.to_bits())
     }
 
-    /// The time of a frame, in a file of one kind or another.
+    /// Returns the time of a frame, in one of several kinds of files.
     fn time(kind: u8, seed: u32, i: usize) -> f64 {
         match kind {
             0 => f64::from(seed) + i as f64 * 0.1,
@@ -183,7 +185,7 @@ mod tests {
         }
     }
 
-    /// Bits that look like chance.
+    /// Returns pseudo-random bits.
     fn scatter(seed: u32, i: usize) -> u64 {
         (u64::from(seed) + i as u64)
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -223,12 +225,12 @@ mod tests {
             frames.truncate(cut);
             prop_assert!(found.frames().map(bits).eq(frames.iter().copied().map(bits)));
             prop_assert!(found.is_whole());
-            // What is added later is where it was before.
+            // A frame added later is stored like in a new index.
             frames.push(FrameLocation { offset: found.end, step: -1, time: 0.5 });
             found.extend(frames.last().copied());
             found.end += 1;
             let anew = index(&frames, frames[frames.len() - 1].offset + 1);
-            // Some times may be no numbers.
+            // Some times may be NaN, so the bytes are compared.
             prop_assert_eq!(postcard::to_allocvec(&found).unwrap(), postcard::to_allocvec(&anew).unwrap());
         }
     }
@@ -252,7 +254,7 @@ mod tests {
         for (file, edges) in files.iter().zip(edges.windows(2)) {
             assert_eq!(joined.part(edges[0].0..edges[1].0, edges[0].1..edges[1].1), *file);
         }
-        // What was damaged on its way is no panic, and no whole index.
+        // A part that was damaged in transit causes no panic, and its index is not whole.
         assert!(!joined.part(0..5, 20..35).is_whole());
         assert_eq!(joined.part(joined.len()..joined.len() + 3, 0..9).len(), 0);
     }

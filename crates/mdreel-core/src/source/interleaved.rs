@@ -1,4 +1,4 @@
-//! Gathering from formats that hold x, y and z of one atom after the other.
+//! Gathering of atoms from formats that store x, y and z of one atom after the other.
 
 use std::ops::Range;
 
@@ -7,16 +7,18 @@ use crate::simd::Level;
 use crate::source::bytes::prefetch::prefetch;
 use crate::source::rows::NextRows;
 
-/// Atoms ahead of which a scattered one is asked for: as many as fit into the time that memory takes.
+/// Number of atoms by which prefetching is ahead of scattered atoms. Copying this many atoms takes about as long as a
+/// memory access.
 const AHEAD: usize = 24;
 
-/// How the bytes of a number in a file become a float32.
+/// Conversion of the bytes of a number in a file to a float32.
 pub(super) trait Number<const BYTES: usize>: Copy {
-    /// The number. Mark it `#[inline(always)]`: it is compiled for several instruction sets.
+    /// Converts the bytes. Mark implementations `#[inline(always)]`, because they are compiled for several instruction
+    /// sets.
     fn of(self, bytes: [u8; BYTES]) -> f32;
 }
 
-/// Memory for some atoms.
+/// The destination of some atoms.
 pub(super) enum Target<'a> {
     /// Columns of a batch.
     Columns(ColumnsMut<'a>),
@@ -25,8 +27,8 @@ pub(super) enum Target<'a> {
 }
 
 impl<'a> Target<'a> {
-    /// Memory for these `atoms` of the `i`-th frame of a batch: in the row of the frame if it takes the values as they
-    /// come, else in the columns.
+    /// Returns the destination of these `atoms` of the `i`-th frame of a batch. It is the row of the frame if the row
+    /// takes values directly, otherwise the columns.
     pub(super) fn of(
         batch: &'a mut FrameBatch,
         rows: Option<&'a mut NextRows<'_>>,
@@ -53,7 +55,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// Copies the atoms that follow one another in `bytes` to the target, which has room for just as many.
+/// Copies consecutive atoms from `bytes` to the target, which has room for exactly these atoms.
 pub(super) fn copy_run<const BYTES: usize>(
     level: Level,
     bytes: &[u8],
@@ -93,8 +95,9 @@ fn copy_each<const BYTES: usize>(bytes: &[u8], number: impl Number<BYTES>, targe
     }
 }
 
-/// Copies the atoms in `slots` (ascending) to the target, where `bytes` begins with the atom in the first slot and
-/// ends with the atom in the last. Meanwhile, asks for the same atoms of the next frame, `frame_bytes` further on.
+/// Copies the atoms in `slots` (ascending) to the target. `bytes` begins with the atom in the first slot and ends with
+/// the atom in the last slot. Meanwhile, it prefetches the same atoms of the next frame, which lies `frame_bytes`
+/// further on.
 pub(super) fn copy_scattered<const BYTES: usize>(
     bytes: &[u8],
     number: impl Number<BYTES>,

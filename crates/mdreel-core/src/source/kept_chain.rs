@@ -1,12 +1,12 @@
 //! Descriptions of chains, kept for later runs.
 //!
-//! A run of many files has to know of each file what is in it and where its frames are. The kept description contains
-//! both, together with what the file system said of the files: size, number, modification time and change time. A later
-//! run looks at the files without opening them, and opens each file when it reads its first frame. If one of the files is
-//! not the same, the description is not used. Other processes receive the description as it was kept.
+//! A run over many files needs the content of each file and the positions of its frames. The kept description contains
+//! both, together with facts from the file system: size, inode, modification time and change time. A later run queries
+//! the files without opening them, and opens each file when it reads its first frame. If one of the files differs, the
+//! run ignores the description. Other processes receive the description in the form in which it was kept.
 //!
-//! Only whole files are described: all frames are located, and each file ends with a complete frame. They must not have
-//! been written in the last seconds, so that each later change shows in their times.
+//! mdreel describes only whole files: all frames are located, and each file ends with a complete frame. The files must
+//! not have been written in the last seconds, so that each later change shows in their times.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,33 +25,33 @@ use crate::error::{Error, Result};
 
 const MAGIC: &[u8; 8] = b"mdreelC1";
 const HEAD: usize = 8 * 4;
-/// Between the paths of a chain.
+/// The separator between the paths of a chain.
 const SEPARATOR: char = '\0';
 
-/// Description of a chain.
+/// The description of a chain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KeptChain {
-    /// The paths, as the run that opened the files was given them.
+    /// The paths as given to the run that opened the files.
     paths: String,
-    /// The directory in which they are, if some of them are relative.
+    /// The directory that relative paths refer to; `None` if all paths are absolute.
     folder: Option<PathBuf>,
     stamps: Stamps,
     contents: Vec<Content>,
-    /// Number of the first frame of each file, and the number of all frames.
+    /// The index of the first frame of each file, followed by the number of all frames.
     first_frames: Vec<u64>,
-    /// Frames in each file that are in `index`.
+    /// Number of frames of each file in `index`.
     n_located: Vec<u64>,
-    /// Frames of all files that need an index, as if these files were one.
+    /// The frames of all files that need an index, as if these files were one.
     index: Arc<FrameIndex>,
 }
 
-/// A description, and what else was kept with it.
+/// A description and the notes kept with it.
 pub struct Kept {
     /// The description.
     pub chain: KeptChain,
-    /// The description, for other processes.
+    /// The description, encoded for other processes.
     pub bytes: Vec<u8>,
-    /// What the caller has added.
+    /// Notes that the caller has added.
     pub notes: String,
 }
 
@@ -67,15 +67,15 @@ impl KeptChain {
             return None;
         }
         if now != kept.chain.stamps {
-            // The same files as seen from another machine.
+            // The files are the same, but seen from another machine.
             kept.chain.stamps = now;
             kept.bytes = postcard::to_allocvec(&kept.chain).ok()?;
         }
         Some(kept)
     }
 
-    /// Keeps the description of `opened`, which ends with a complete frame in each file, and was opened from these paths.
-    /// Returns whether it can be described.
+    /// Keeps the description of `opened`, which was opened from these paths. Each file must end with a complete frame.
+    /// Returns whether the chain can be described.
     pub fn keep(opened: &Opened, paths: &str, options: Options, notes: &str) -> Result<bool> {
         let Some(place) = place_of(paths, options) else { return Ok(false) };
         let Some(chain) = KeptChain::of(opened, paths)? else { return Ok(false) };
@@ -128,7 +128,7 @@ impl KeptChain {
         }))
     }
 
-    /// The description that another process has sent.
+    /// Decodes the description that another process has sent.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let chain: KeptChain = postcard::from_bytes(bytes)
             .map_err(|error| Error::mismatch(format!("{} bytes do not describe a chain: {error}", bytes.len())))?;
@@ -138,7 +138,7 @@ impl KeptChain {
         Err(Error::mismatch(format!("{} bytes describe no complete chain", bytes.len())))
     }
 
-    /// Whether its columns belong together.
+    /// Returns whether the columns have matching lengths.
     fn is_complete(&self) -> bool {
         let n_files = self.stamps.len();
         let n_located: u64 = self.n_located.iter().fold(0, |sum, n| sum.saturating_add(*n));
@@ -148,8 +148,8 @@ impl KeptChain {
             && n_located == self.index.len() as u64
     }
 
-    /// The files as one trajectory. Each file is opened when it is first read, and as many are open at a time as
-    /// `open_files` allows.
+    /// Opens the files as one trajectory. Each file is opened when it is first read. `open_files` limits how many of
+    /// them are open at a time.
     pub fn open(self, options: Options, open_files: &Arc<OpenFiles>) -> Result<Opened> {
         let (mut first, mut start) = (0, 0_u64);
         let mut parts = Vec::with_capacity(self.stamps.len());
@@ -175,7 +175,7 @@ impl KeptChain {
 }
 
 impl Kept {
-    /// Reads what was kept of these paths.
+    /// Reads the description kept for these paths.
     fn read(place: &Path, paths: &str) -> Option<Self> {
         let mut bytes = fs::read(place).ok()?;
         let (head, rest) = bytes.split_at_checked(HEAD)?;
@@ -198,7 +198,7 @@ impl Kept {
     }
 }
 
-/// The directory of this process, if some of the paths are relative.
+/// Returns the working directory of this process, if some of the paths are relative.
 fn folder_of(paths: &[&Path]) -> Option<PathBuf> {
     let is_needed = paths.iter().any(|path| path.is_relative());
     is_needed.then(|| std::env::current_dir().unwrap_or_default())

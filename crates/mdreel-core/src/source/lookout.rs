@@ -1,6 +1,6 @@
 //! Polling of a growing source: one of the waiting workers checks it, and the others wait for the result.
 //!
-//! There is no watching thread. Nothing happens while no worker waits, and an interrupted run leaves nothing behind.
+//! No thread watches the source. Nothing happens while no worker waits, and an interrupted run leaves nothing behind.
 
 use std::path::Path;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
@@ -9,18 +9,18 @@ use std::time::{Duration, Instant};
 use super::growth::Arrival;
 use crate::error::{Error, Result};
 
-/// Known state of arriving frames.
+/// The known state of arriving frames.
 pub trait Known {
-    /// Frames that have come.
+    /// Returns the number of frames that have arrived.
     fn n_frames(&self) -> u64;
 
-    /// Whether no more will come.
+    /// Returns whether no more frames will come.
     fn is_ended(&self) -> bool;
 
-    /// Why no more will come though the end has not.
+    /// Returns the reason why no more frames will come although the end has not been reached.
     fn failure(&self) -> Option<&Error>;
 
-    /// Result for a worker that waits for `frame`; `None` if there is none yet.
+    /// Returns the result for a worker that waits for `frame`; `None` if there is none yet.
     fn answer(&self, frame: u64) -> Option<Result<Arrival>> {
         let arrival = Arrival { n_frames: self.n_frames(), is_ended: self.is_ended() };
         match self.failure() {
@@ -31,7 +31,7 @@ pub trait Known {
     }
 }
 
-/// Known state, and the check that updates it.
+/// The known state of a growing source, and the check that updates it.
 #[derive(Debug)]
 pub struct Lookout<K, L> {
     known: Mutex<K>,
@@ -40,12 +40,12 @@ pub struct Lookout<K, L> {
 }
 
 impl<K: Known, L> Lookout<K, L> {
-    /// Starts with a state and the check that updates it.
+    /// Creates a lookout with a state and the check that updates it.
     pub fn new(known: K, looker: L) -> Self {
         Lookout { known: Mutex::new(known), changed: Condvar::new(), looker: Mutex::new(looker) }
     }
 
-    /// Current state.
+    /// Returns the current state, locked.
     pub fn known(&self) -> MutexGuard<'_, K> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -55,13 +55,13 @@ impl<K: Known, L> Lookout<K, L> {
         self.changed.notify_all();
     }
 
-    /// Waits until the state changes, for the holder of the lock.
+    /// Releases the lock and waits until the state changes, or `at_most` has passed.
     pub fn wait(&self, known: MutexGuard<'_, K>, at_most: Duration) {
         drop(self.changed.wait_timeout(known, at_most));
     }
 
     /// See `Growth::await_frame`. `look` checks the source, or waits until the next check, for at most the given time.
-    /// `path` is for messages.
+    /// `path` appears in error messages.
     pub fn await_frame(
         &self,
         path: &Path,
@@ -84,10 +84,10 @@ impl<K: Known, L> Lookout<K, L> {
                     drop(known);
                     look(&mut looker, left);
                     drop(looker);
-                    // Another one has to look from now on, if it waits for a later frame.
+                    // If another worker waits for a later frame, it has to do the next check.
                     self.notify();
                 }
-                // Under the lock from the question to the waiting, so no answer is missed.
+                // The lock is held from the query until the wait, so no change is missed.
                 Err(TryLockError::WouldBlock) => self.wait(known, left),
                 Err(TryLockError::Poisoned(_)) => {
                     return Err(Error::worker("who followed it was lost").in_file(path));

@@ -11,10 +11,10 @@ use crate::source::{AtomSelection, Reader, Source};
 use crate::span::{Recorder, SpanKind};
 use crate::unit_cell::UnitCell;
 
-/// What stands for a path in errors.
+/// Replacement for the path in error messages.
 const NAME: &str = "<memory>";
 
-/// A trajectory held in memory: frame after frame, atom after atom, x y z.
+/// A trajectory in memory: frame after frame, atom after atom, x y z.
 #[derive(Debug, Clone)]
 pub struct MemorySource {
     n_atoms: usize,
@@ -24,8 +24,8 @@ pub struct MemorySource {
 }
 
 impl MemorySource {
-    /// A trajectory of `times.len()` frames (ps) with the given positions (Å). `unit_cells` has one cell for each
-    /// frame, or is empty for a trajectory without cells.
+    /// Creates a trajectory of `times.len()` frames (ps) with the given positions (Å). `unit_cells` contains one cell
+    /// for each frame, or is empty for a trajectory without cells.
     pub fn new(
         n_atoms: usize,
         positions: Vec<f32>,

@@ -1,14 +1,14 @@
-//! Iteration over frames by number: the next frames of an extent.
+//! Iteration over the frames of an extent by number.
 
 use super::bytes::{ByteReader, FileBytes};
 use crate::block::{Extent, FrameSet};
 use crate::error::Result;
 
-/// One reader's way through the frames of an extent.
+/// The position of one reader in the frames of an extent.
 #[derive(Debug)]
 pub(super) struct NumberedFrames {
     extent: FrameSet,
-    /// Frames of the extent that were read.
+    /// Number of frames of the extent read so far.
     n_read: u64,
     chosen: Vec<u64>,
 }
@@ -20,27 +20,26 @@ impl Default for NumberedFrames {
 }
 
 impl NumberedFrames {
-    /// Goes to the beginning of an extent of a file of `n_frames` frames.
+    /// Starts an extent of a file of `n_frames` frames.
     pub(crate) fn start(&mut self, extent: &Extent, file: &FileBytes, n_frames: u64) -> Result<()> {
         self.extent = extent.numbered(file.path(), n_frames)?.clone();
         self.n_read = 0;
         Ok(())
     }
 
-    /// Requests bytes ahead, up to the end of a range of frames; `offset` returns the start of a frame.
+    /// Lets `bytes` request data ahead, up to the end of a range of frames. `offset` returns the start of a frame.
     pub(crate) fn expect(&self, bytes: &mut ByteReader<'_>, offset: impl Fn(u64) -> u64) {
         if let (FrameSet::Range { .. }, Some(last)) = (&self.extent, self.extent.last()) {
             bytes.expect_until(offset(last + 1));
         }
     }
 
-    /// The next frame; `None` behind the last.
+    /// Returns the next frame; `None` after the last one.
     pub(crate) fn next(&self) -> Option<u64> {
         (self.n_read < self.extent.len()).then(|| self.extent.get(self.n_read))
     }
 
-    /// Chooses the next frames for one load, at most `room` and at least one: those that come one after the other in
-    /// the file.
+    /// Chooses the next frames for one load: at least one and at most `room` frames that ascend in the file.
     pub(crate) fn choose(&mut self, room: u64) {
         self.chosen.clear();
         self.chosen.extend(self.next());
@@ -60,7 +59,7 @@ impl NumberedFrames {
         self.chosen.push(frame);
     }
 
-    /// The chosen frames.
+    /// Returns the chosen frames.
     pub(crate) fn chosen(&self) -> &[u64] {
         &self.chosen
     }

@@ -22,21 +22,21 @@ use crate::source::trr::Trr;
 use crate::source::xtc::Xtc;
 use crate::source::{Source, SourceExt};
 
-/// How files are opened.
+/// Options for opening files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
-    /// The format, where the content is not to decide.
+    /// The format; `None` detects it from the content.
     pub format: Option<Format>,
-    /// The way to the bytes.
+    /// The way in which bytes are read.
     pub access: Access,
-    /// Where an index of the frames is kept.
+    /// The place where the frame index is kept.
     pub keep: Keep,
     /// Handling of files that overlap in time.
     pub overlaps: Overlaps,
 }
 
 impl Options {
-    /// The options of these names.
+    /// Parses the names of the options.
     pub fn from_names(format: Option<&str>, access: &str, index: &str, overlaps: &str) -> Result<Self> {
         let format = format.map(Format::from_name).transpose()?;
         let access = match access {
@@ -64,7 +64,7 @@ impl Options {
     }
 }
 
-/// Open trajectory with its format.
+/// An open trajectory together with its format.
 #[derive(Clone)]
 pub enum Opened {
     /// An XTC file.
@@ -77,16 +77,16 @@ pub enum Opened {
     Ncdf(Arc<NetCdf3>),
     /// Frames in memory.
     Memory(Arc<MemorySource>),
-    /// Trajectory that the caller has opened, and the name of its format.
+    /// A trajectory that the caller has opened, with the name of its format.
     Other(Arc<dyn Source>, Arc<str>),
-    /// A file that another process has opened, and this one opens when it is first read.
+    /// A file that another process has opened. This process opens it at the first read.
     Deferred(Arc<Deferred>, Arc<KnownFile>),
-    /// Several of them.
+    /// A chain of several trajectories.
     Chain(Arc<ChainSource>, Vec<Opened>),
 }
 
 impl Opened {
-    /// The trajectory as a source.
+    /// Returns the trajectory as a source.
     pub fn source(&self) -> Arc<dyn Source> {
         match self {
             Opened::Xtc(xtc) => Arc::clone(xtc) as _,
@@ -100,7 +100,7 @@ impl Opened {
         }
     }
 
-    /// The trajectory as a source that does `on_error` where a frame is damaged.
+    /// Returns the trajectory as a source that handles damaged frames according to `on_error`.
     pub fn source_on_error(&self, on_error: OnError) -> Result<Arc<dyn Source>> {
         let name = on_error.name();
         if on_error != OnError::Raise && self.source().growth().is_some() {
@@ -114,7 +114,7 @@ impl Opened {
         })
     }
 
-    /// The trajectory with the frames that are found behind damage, where a format lets them be found.
+    /// Returns a source that also finds the frames after a damaged part, if the format allows it.
     fn past_damage(&self) -> Arc<dyn Source> {
         match self {
             Opened::Xtc(xtc) => Arc::new(xtc.past_damage()),
@@ -125,7 +125,7 @@ impl Opened {
         }
     }
 
-    /// The trajectories that it is made of: itself, or the segments of a chain.
+    /// Returns the parts of the trajectory: the segments of a chain, or otherwise the trajectory itself.
     pub fn parts(&self) -> &[Opened] {
         match self {
             Opened::Chain(_, parts) => parts,
@@ -133,7 +133,7 @@ impl Opened {
         }
     }
 
-    /// The name of the format.
+    /// Returns the name of the format.
     pub fn format(&self) -> &str {
         match self {
             Opened::Xtc(_) => Format::Xtc.name(),
@@ -148,8 +148,9 @@ impl Opened {
     }
 }
 
-/// Whether a file is one of HDF5, whose structure is for others to read. Its signature stands at its beginning, or
-/// behind a block of the user's of 512 bytes or of that times a power of two.
+/// Returns whether a file is an HDF5 file. The structure of such a file is read by another library.
+///
+/// The HDF5 signature stands at the beginning of the file, or after a user block of 512 bytes times a power of two.
 pub fn is_hdf5(path: &Path) -> Result<bool> {
     const SIGNATURE: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
     let file = FileBytes::open(path, Access::Read)?;
@@ -164,21 +165,21 @@ pub fn is_hdf5(path: &Path) -> Result<bool> {
     Ok(false)
 }
 
-/// Joins trajectories of the same atoms to one. The paths name them in errors.
+/// Joins trajectories of the same atoms into one. Error messages name the segments by their paths.
 pub fn chain(parts: Vec<(PathBuf, Opened)>, overlaps: Overlaps) -> Result<Opened> {
     let split = |(path, part): (PathBuf, Opened)| ((path, part.source()), part);
     let (segments, parts): (Vec<_>, Vec<_>) = parts.into_iter().map(split).unzip();
     Ok(Opened::Chain(Arc::new(ChainSource::new(segments, overlaps)?), parts))
 }
 
-/// Where a file is.
+/// The location of a file.
 #[derive(Clone)]
 pub enum Location {
-    /// In a file system.
+    /// A path in a file system.
     Path(PathBuf),
-    /// In a file system, but another library reads most of its bytes.
+    /// A path in a file system. Another library reads most bytes of the file.
     External(PathBuf, Arc<dyn ExternalReads>),
-    /// Behind a network.
+    /// A remote file, read through the network.
     Remote(Arc<RemoteFile>),
 }
 
@@ -201,7 +202,7 @@ impl Location {
     }
 }
 
-/// Opens files as one trajectory, of which as many are open at a time as `open_files` allows.
+/// Opens files as one trajectory. `open_files` limits how many of them are open at a time.
 pub fn open(locations: Vec<Location>, options: Options, open_files: &Arc<OpenFiles>) -> Result<Opened> {
     let open_one = |location: Location| {
         let file = location.open(options.access, open_files)?;
@@ -214,16 +215,16 @@ pub fn open(locations: Vec<Location>, options: Options, open_files: &Arc<OpenFil
     chain(opened, options.overlaps)
 }
 
-/// What is told of an open trajectory to other processes, which open its files when they read them.
+/// The description of an open trajectory for other processes, which open its files at the first read.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Announcement {
     outlines: Vec<Outline>,
-    /// The numbers of the first frames of the segments, if they are known.
+    /// The index of the first frame of each segment, if known.
     first_frames: Option<Vec<u64>>,
 }
 
 impl Announcement {
-    /// What is told of `opened`; `None` if it does not consist of files that others can open.
+    /// Describes `opened`. Returns `None` if it contains anything besides files that other processes can open.
     pub fn of(opened: &Opened) -> Result<Option<Self>> {
         let outline = |part: &Opened| match part {
             Opened::Deferred(_, file) => Ok(Some(file.outline.clone())),
@@ -238,19 +239,19 @@ impl Announcement {
         Ok(outlines.map(|outlines| Announcement { outlines, first_frames }))
     }
 
-    /// Itself as bytes, for another process.
+    /// Encodes the announcement for another process.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         postcard::to_allocvec(self).map_err(|error| Error::worker(format!("a trajectory cannot be told of: {error}")))
     }
 
-    /// What these bytes tell.
+    /// Decodes an announcement.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let wrong = |error| Error::mismatch(format!("{} bytes do not tell of a trajectory: {error}", bytes.len()));
         postcard::from_bytes(bytes).map_err(wrong)
     }
 }
 
-/// A file that another process has opened.
+/// A file that another process has opened and described.
 pub struct KnownFile {
     location: Location,
     outline: Outline,
@@ -264,7 +265,7 @@ impl KnownFile {
         KnownFile { location, outline, options, open_files, opened: Mutex::default() }
     }
 
-    /// The open file: fails if it is not the one that was told of.
+    /// Returns the open file. Returns an error if it is not the file that was described.
     pub fn opened(&self) -> Result<Opened> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(opened) = &*opened {
@@ -300,8 +301,8 @@ impl OpenLater for KnownFile {
     }
 }
 
-/// The files of a trajectory that another process has opened: each is opened here when it is first read, and as many are
-/// open at a time as `open_files` allows.
+/// Returns a trajectory of files that another process has opened. This process opens each file at the first read.
+/// `open_files` limits how many of them are open at a time.
 pub fn open_announced(
     locations: Vec<Location>,
     options: Options,

@@ -3,87 +3,87 @@
 
 use std::ops::Range;
 
-/// Ranges closer than a page are loaded as one: storage gives no less than pages.
+/// Ranges closer than a page are loaded as one, because storage reads whole pages.
 const MERGE: u64 = 4 << 10;
 
-/// Bytes that lie so close to a range are in a cache line that is loaded anyway.
+/// Bytes within this distance of a range lie in a cache line that is loaded anyway.
 const ADJACENT: u64 = 64;
 
-/// Bytes to load at a time.
+/// Number of bytes to load at a time.
 pub(crate) const LOAD_BYTES: u64 = 1 << 20;
 
-/// Bytes between two ranges up to which a load may bring them along.
+/// Largest gap in bytes between two ranges that a load may include.
 const NEAR: u64 = 16 << 10;
 
-/// Atoms that follow one another from which on they are copied as a run.
+/// Minimum number of consecutive atoms that are copied as a run.
 const RUN: usize = 16;
 
-/// Where a selected atom stands in a section of the file, and where it belongs in a column of the batch.
+/// The position of a selected atom in a section of the file, and in a column of the batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
-    /// In the file.
+    /// Position in the section.
     pub slot: u32,
-    /// In the batch.
+    /// Position in the column.
     pub target: u32,
 }
 
 impl Place {
-    /// The places of atoms in these slots, which follow one another in the batch.
+    /// Returns the places of atoms in these slots. The atoms are consecutive in the batch.
     pub(crate) fn of_slots(slots: &[u32]) -> Vec<Self> {
         slots.iter().zip(0..).map(|(&slot, target)| Place { slot, target }).collect()
     }
 }
 
-/// A part of a frame that holds something of each atom, in order.
+/// A part of a frame that contains an entry for each atom, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Section {
-    /// Where it begins, in bytes from the beginning of the frame.
+    /// Offset of the section from the beginning of the frame in bytes.
     pub start: u64,
-    /// Bytes of each atom.
+    /// Number of bytes per atom.
     pub stride: u64,
 }
 
-/// Range of bytes of a frame, with its contents.
+/// A range of bytes of a frame, with its contents.
 #[derive(Debug)]
 pub(crate) struct Piece {
-    /// Bytes, from the beginning of the frame.
+    /// The bytes, counted from the beginning of the frame.
     pub bytes: Range<u64>,
-    /// Required contents.
+    /// Indices of the required ranges in this piece.
     pub needed: Vec<usize>,
-    /// Optional contents that were also loaded.
+    /// Indices of the optional ranges that are loaded with this piece.
     pub riders: Vec<usize>,
-    /// Parts to copy from it.
+    /// Parts to copy from the piece.
     pub moves: Vec<Move>,
 }
 
-/// Atoms to be copied from a piece to the batch, where they follow one another.
+/// Atoms to copy from a piece to the batch, where they are consecutive.
 #[derive(Debug)]
 pub(crate) struct Move {
-    /// Which of the sections they are from.
+    /// Index of the section that contains the atoms.
     pub section: usize,
     /// Bytes of the piece from the first atom to the last.
     pub bytes: Range<usize>,
-    /// Which of the places.
+    /// Indices of the places of the atoms.
     pub places: Range<usize>,
-    /// Where in the column the first goes.
+    /// Position of the first atom in the column.
     pub target: usize,
-    /// Whether they follow one another in the file as well.
+    /// Whether the atoms are copied as a run, because enough of them are consecutive in the file as well.
     pub is_run: bool,
 }
 
-/// Parts of a frame to load, and their destination.
+/// Parts of a frame to load, and their destinations.
 #[derive(Debug)]
 pub(crate) struct Pieces {
     pieces: Vec<Piece>,
-    /// Pieces to be loaded together.
+    /// Ranges of pieces that are loaded together.
     loads: Vec<Range<usize>>,
     n_bytes: u64,
     slots: Vec<u32>,
 }
 
 impl Pieces {
-    /// Plans the reading of `places` (ascending by slot) in all `sections` (ascending) of a frame of `frame_len` bytes.
-    /// `needed` (ascending, outside of the sections) is loaded in any case; `riders` only where they cost nothing.
+    /// Plans to read `places` (ascending by slot) in all `sections` (ascending) of a frame of `frame_len` bytes.
+    /// `needed` (ascending, outside of the sections) is always loaded, but `riders` only where they cost nothing.
     pub(crate) fn new(
         needed: &[Range<u64>],
         sections: &[Section],
@@ -134,29 +134,29 @@ impl Pieces {
         Pieces { pieces, loads, n_bytes, slots: places.iter().map(|place| place.slot).collect() }
     }
 
-    /// All pieces.
+    /// Returns all pieces.
     pub(crate) fn all(&self) -> &[Piece] {
         &self.pieces
     }
 
-    /// Pieces to be loaded together: one group, unless a frame is larger than [`LOAD_BYTES`].
+    /// Returns the ranges of pieces to load together: a single one, unless a frame is larger than [`LOAD_BYTES`].
     pub(crate) fn loads(&self) -> &[Range<usize>] {
         &self.loads
     }
 
-    /// Bytes that a frame adds to a load at most.
+    /// Returns the maximum number of bytes that a frame adds to a load.
     pub(crate) fn n_bytes(&self) -> u64 {
         self.n_bytes
     }
 
-    /// Where the atoms of a move stand in their section.
+    /// Returns the slots of the atoms of a move in their section.
     pub(crate) fn slots(&self, part: &Move) -> &[u32] {
         &self.slots[part.places.clone()]
     }
 }
 
-/// Adds bytes that begin behind the beginning of all that were added before to the last piece if they are near, else as
-/// a piece of their own; returns which.
+/// Adds bytes, which must not begin before the bytes added earlier. They extend the last piece if they are near it, and
+/// otherwise become a new piece. Returns the index of the piece.
 fn add_bytes(pieces: &mut Vec<Piece>, bytes: Range<u64>) -> usize {
     match pieces.last_mut() {
         Some(last) if bytes.start <= last.bytes.end + MERGE && bytes.end - last.bytes.start <= LOAD_BYTES => {
@@ -167,7 +167,7 @@ fn add_bytes(pieces: &mut Vec<Piece>, bytes: Range<u64>) -> usize {
     pieces.len() - 1
 }
 
-/// Cuts places where the next is far away, or where a load would grow too large.
+/// Divides places where the next one is far away, or where a load would grow too large.
 fn cut_places(places: &[Place], stride: u64) -> Vec<Range<usize>> {
     let mut stretches = Vec::new();
     let mut start = 0;
@@ -184,8 +184,8 @@ fn cut_places(places: &[Place], stride: u64) -> Vec<Range<usize>> {
     stretches
 }
 
-/// Cuts a stretch into moves: places, where they go, and whether they follow one another in the file. In each move
-/// they follow one another in the batch.
+/// Divides a stretch into moves. Each item contains the places, the position of the first one in the column, and
+/// whether it is a run. The places of a move are consecutive in the batch.
 fn cut_stretch(places: &[Place], stretch: Range<usize>) -> impl Iterator<Item = (Range<usize>, usize, bool)> {
     let follows = |i: usize, start: usize| places[i].target == places[start].target + (i - start) as u32;
     let run_end = move |start: usize| {
@@ -212,11 +212,11 @@ fn cut_stretch(places: &[Place], stretch: Range<usize>) -> impl Iterator<Item = 
     })
 }
 
-/// Groups pieces that are loaded together, and returns the number of bytes that a frame adds to a load. Bytes up to the
-/// next piece count, where a load may bring them along.
+/// Groups pieces that are loaded together, and returns the number of bytes that a frame adds to a load. This includes
+/// the gap before the next piece, up to the size that a load may include.
 fn group_pieces(pieces: &[Piece], frame_len: u64) -> (Vec<Range<usize>>, u64) {
     let Some(first) = pieces.first() else {
-        // Without selected bytes, a single empty load adds the frames.
+        // Without selected bytes, a single empty load yields the frames.
         return (std::iter::once(0..0).collect(), 0);
     };
     let next_starts = pieces[1..].iter().map(|piece| piece.bytes.start).chain([frame_len + first.bytes.start]);

@@ -12,12 +12,12 @@ use crate::error::{Error, Result};
 /// Facts about a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Places {
-    /// Bytes in the file: another process must see as many.
+    /// Size of the file in bytes. Another process must see the same size.
     n_bytes: u64,
     located: Option<Known>,
 }
 
-/// Where its frames are, if that has to be found out, and was.
+/// The positions of the frames of a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Known {
     index: FrameIndex,
@@ -26,7 +26,7 @@ struct Known {
 }
 
 impl Places {
-    /// Facts about `file`.
+    /// Collects the facts about `file`.
     pub(crate) fn of(file: &FileBytes, located: Option<&Located>) -> Self {
         let known = |located: &Located| Known {
             index: located.index.clone(),
@@ -36,48 +36,49 @@ impl Places {
         Places { n_bytes: file.len(), located: located.map(known) }
     }
 
-    /// What is known of a file of `n_bytes` whose frames have not been located.
+    /// Returns the facts about a file of `n_bytes` whose frames have not been located.
     pub(crate) fn of_bytes(n_bytes: u64) -> Self {
         Places { n_bytes, located: None }
     }
 
-    /// A file of `n_bytes` whose frames are all in `index`, up to its end.
+    /// Returns the facts about a file of `n_bytes` in which all frames are in `index`, up to the end of the file.
     pub(crate) fn located_whole(n_bytes: u64, index: FrameIndex) -> Self {
         Places { n_bytes, located: Some(Known { index, rest: None, gaps: Vec::new() }) }
     }
 
-    /// Number of frames, if they have been located.
+    /// Returns the number of frames, if they have been located.
     pub(crate) fn n_frames(&self) -> Result<Option<u64>> {
         let Some(Known { index, .. }) = &self.located else { return Ok(None) };
         check_whole(index)?;
         Ok(Some(index.len() as u64))
     }
 
-    /// Whether the frames have been located, and nothing stands behind the last whole one.
+    /// Returns whether the frames have been located, and nothing follows the last whole one.
     pub(crate) fn end_whole(&self) -> bool {
         self.located.as_ref().is_some_and(|known| known.rest.is_none())
     }
 
-    /// Time of each frame in ps, if they have been located.
+    /// Returns the time of each frame in ps, if the frames have been located.
     pub(crate) fn times(&self) -> Option<Vec<f64>> {
         self.located.as_ref().map(|known| known.index.frames().map(|frame| frame.time).collect())
     }
 
-    /// Where its frames are, if that has to be found out, and was.
+    /// Returns the located frames; `None` if they have not been located.
     pub(crate) fn located(self) -> Result<Option<Located>> {
         let Some(Known { index, rest, gaps }) = self.located else { return Ok(None) };
         check_whole(&index)?;
         Ok(Some(Located { index, rest, gaps }))
     }
 
-    /// The index of all frames up to the end of the file, if they have been located and nothing else is in the file.
+    /// Returns the index of all frames up to the end of the file, if they have been located and the file contains
+    /// nothing else.
     pub(crate) fn whole_index(&self) -> Option<&FrameIndex> {
         let known = self.located.as_ref()?;
         let is_whole = known.rest.is_none() && known.gaps.is_empty() && known.index.end == self.n_bytes;
         is_whole.then_some(&known.index)
     }
 
-    /// Checks that `file` is the described file, as far as possible without reading it.
+    /// Checks that `file` is the described file, as far as this is possible without reading it.
     pub(crate) fn check(&self, file: &FileBytes) -> Result<()> {
         if file.len() == self.n_bytes {
             return Ok(());
@@ -87,12 +88,12 @@ impl Places {
         Err(Error::format(file.path(), None, None, message))
     }
 
-    /// Itself and others as bytes, for another process.
+    /// Encodes the facts about all files for another process.
     pub fn to_bytes(all: &[Places]) -> Result<Vec<u8>> {
         postcard::to_allocvec(all).map_err(|error| Error::worker(format!("frames' places cannot be sent: {error}")))
     }
 
-    /// Decodes the facts from bytes.
+    /// Decodes the facts.
     pub fn from_bytes(bytes: &[u8]) -> Result<Vec<Places>> {
         let wrong = |error| Error::mismatch(format!("{} bytes do not say where frames are: {error}", bytes.len()));
         postcard::from_bytes(bytes).map_err(wrong)

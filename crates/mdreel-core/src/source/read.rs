@@ -1,4 +1,4 @@
-//! Reading of frames into one array, for callers that need the coordinates themselves.
+//! Reading of frames into arrays, for callers that need the coordinates themselves.
 
 use std::path::Path;
 use std::time::Instant;
@@ -13,9 +13,9 @@ use crate::span::{NO_BLOCK, Recorder};
 /// Frames with their coordinates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FrameArray {
-    /// Values of each frame other than coordinates.
+    /// The values of each frame other than coordinates.
     pub headers: Vec<FrameHeader>,
-    /// Coordinates in Å: frame after frame, atom after atom, x y z. NaN where a frame has none.
+    /// Coordinates in Å: frame after frame, atom after atom, x y z. NaN if a frame has none.
     pub positions: Vec<f32>,
     /// Velocities in Å/ps, in the same order; empty if they were not wanted.
     pub velocities: Vec<f32>,
@@ -33,7 +33,7 @@ impl FrameArray {
     }
 }
 
-/// Reads frames into arrays repeatedly, and keeps the plan for the atoms.
+/// A reader that fills arrays repeatedly, and keeps its plan for the atoms.
 pub struct ArrayReader<'a> {
     source: &'a dyn Source,
     n_atoms: usize,
@@ -44,7 +44,7 @@ pub struct ArrayReader<'a> {
 }
 
 impl<'a> ArrayReader<'a> {
-    /// For the positions of `atoms`, and the other quantities in `wanted`.
+    /// Creates a reader of the positions of `atoms`, and of the other quantities in `wanted`.
     pub fn new(source: &'a dyn Source, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Self> {
         let wanted = wanted.with(Quantity::Positions, true);
         atoms.check(source.n_atoms())?;
@@ -53,8 +53,8 @@ impl<'a> ArrayReader<'a> {
         Ok(ArrayReader { source, n_atoms: atoms.len(), wanted, reader: source.reader(atoms, wanted)?, batch, recorder })
     }
 
-    /// Reads `frames`; one that is damaged is always an error. The first frame alone is read without locating the
-    /// others.
+    /// Reads `frames`. A damaged frame is always an error. If only the first frame is requested, the others are not
+    /// located.
     pub fn read(&mut self, frames: &FrameSet) -> Result<FrameArray> {
         let extent = match (first_byte(self.source), frames.len(), frames.last()) {
             (Some(byte), 1, Some(0)) => Extent::Bytes(byte..byte + 1),
@@ -84,7 +84,7 @@ impl<'a> ArrayReader<'a> {
         Ok(array)
     }
 
-    /// An array with room for `frames`.
+    /// Creates an array with room for `frames`.
     fn room(&self, frames: &FrameSet) -> Result<FrameArray> {
         let n_values = frames.len().checked_mul(3 * self.n_atoms as u64).and_then(|n| usize::try_from(n).ok());
         let mut array =
@@ -105,7 +105,7 @@ impl<'a> ArrayReader<'a> {
         Ok(array)
     }
 
-    /// Adds the coordinates of the `i`-th frame of the batch.
+    /// Appends the coordinates of the `i`-th frame of the batch.
     fn append(&self, i: usize, array: &mut FrameArray) {
         for quantity in self.wanted.iter() {
             let values = array.values_mut(quantity);
@@ -114,7 +114,7 @@ impl<'a> ArrayReader<'a> {
                 values.resize(n_after, f32::NAN);
                 continue;
             };
-            // Written once, into memory that was taken before: large arrays do not stay in the cache.
+            // The values are written only once, to reserved memory, because large arrays do not stay in the cache.
             values.reserve(3 * self.n_atoms);
             let rows = values.spare_capacity_mut().as_chunks_mut().0;
             assert!([columns.x, columns.y, columns.z].iter().all(|column| column.len() == self.n_atoms));
@@ -124,13 +124,14 @@ impl<'a> ArrayReader<'a> {
                 y.write(from_y);
                 z.write(from_z);
             }
-            // SAFETY: all of these numbers were written, three for each of `n_atoms` atoms, as many as a column has.
+            // SAFETY: all of these numbers were written: three for each of `n_atoms` atoms, which is the length of each
+            // column.
             unsafe { values.set_len(n_after) };
         }
     }
 }
 
-/// Reads `wanted` quantities in `frames` of `source`, once; see [`ArrayReader`].
+/// Reads the `wanted` quantities of `frames` of `source` once; see [`ArrayReader`].
 pub fn read_frames(
     source: &dyn Source,
     atoms: &AtomSelection,
@@ -140,7 +141,7 @@ pub fn read_frames(
     ArrayReader::new(source, atoms, wanted)?.read(frames)
 }
 
-/// Where the first frame begins, if frames have not been located.
+/// Returns the byte at which the first frame starts, if the frames have not been located.
 fn first_byte(source: &dyn Source) -> Option<u64> {
     source.unlocated_bytes()?.first().map(|range| range.start)
 }

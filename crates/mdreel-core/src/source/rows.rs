@@ -4,11 +4,11 @@ use crate::frame::{Columns, FrameBatch, Quantities, Quantity};
 
 /// Memory of the caller for consecutive frames.
 pub trait Rows: Send {
-    /// Writes a quantity of the frame in a row. `None` stands for a frame that does not have it.
+    /// Writes a quantity of a frame to a row. `None` means that the frame lacks the quantity.
     fn write(&mut self, row: usize, quantity: Quantity, columns: Option<Columns<'_>>);
 
-    /// The x, y and z of each selected atom in a row, if the row holds them one after the other as float32. All rows of
-    /// a quantity give the same answer. A reader may fill them before it knows that the frame is whole.
+    /// Returns x, y and z of each selected atom in a row, if the row stores them one after the other as float32. All
+    /// rows of a quantity give the same answer. A reader may fill them before it knows that the frame is whole.
     fn values(&mut self, row: usize, quantity: Quantity) -> Option<&mut [[f32; 3]]> {
         let _ = (row, quantity);
         None
@@ -23,12 +23,12 @@ pub struct NextRows<'a> {
 }
 
 impl<'a> NextRows<'a> {
-    /// The rows from the `first`-th on, for `wanted` quantities.
+    /// Returns the rows from the `first`-th on, for `wanted` quantities.
     pub fn new(rows: &'a mut dyn Rows, first: usize, wanted: Quantities) -> Self {
         NextRows { rows, first, wanted }
     }
 
-    /// The values of the `i`-th of these rows; see [`Rows::values`].
+    /// Returns the values of the `i`-th of these rows; see [`Rows::values`].
     pub(super) fn values(&mut self, i: usize, quantity: Quantity) -> Option<&mut [[f32; 3]]> {
         self.wanted.contains(quantity).then_some(())?;
         self.rows.values(self.first + i, quantity)
@@ -43,8 +43,8 @@ impl<'a> NextRows<'a> {
         }
     }
 
-    /// Writes the columns of the frames of `batch` from the `first`-th on, apart from the quantities whose values the
-    /// reader has written to the rows.
+    /// Writes the columns of the frames of `batch` from the `first`-th on, except for the quantities whose values the
+    /// reader has already written to the rows.
     pub(super) fn write_rest(&mut self, batch: &FrameBatch, first: usize) {
         for i in first..batch.len() {
             for quantity in self.wanted.iter() {

@@ -1,4 +1,4 @@
-//! Start and end of frames in storage.
+//! Positions of frames in storage.
 
 use std::ops::Range;
 
@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use super::bytes::FileBytes;
 
-/// Frames that were located while a block of bytes was read. Parts of neighbouring blocks must join: the first
-/// frame of a part starts where the part before it ends.
+/// Frames located while a block of bytes was read. The parts of neighbouring blocks must join: the first frame of a
+/// part starts where the previous part ends.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LocatedFrames {
-    /// Where the first frame starts; `None` when no frame begins within the block.
+    /// The byte at which the first frame starts; `None` if no frame begins within the block.
     pub first: Option<u64>,
-    /// Where the last frame ends.
+    /// The byte at which the last frame ends.
     pub end: u64,
     /// Start, step and time (ps) of each frame.
     pub frames: Vec<FrameLocation>,
 }
 
-/// Where a frame starts, and when it was.
+/// The position, step and time of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct FrameLocation {
-    /// First byte.
+    /// Offset of the first byte of the frame.
     pub offset: u64,
     /// Integration step.
     pub step: i64,
@@ -29,15 +29,15 @@ pub struct FrameLocation {
     pub time: f64,
 }
 
-/// Frames as they lie in storage.
+/// The bytes of frames in storage.
 #[derive(Debug)]
 pub struct StoredFrames<'a> {
     /// The name of their format.
     pub format: &'static str,
-    /// Where they are.
+    /// The file that contains them.
     pub file: &'a FileBytes,
-    /// From the first byte of the first frame to the last of the last.
+    /// The bytes from the start of the first frame to the end of the last one.
     pub bytes: Range<u64>,
-    /// How many they are.
+    /// Number of frames.
     pub n_frames: u64,
 }

@@ -1,9 +1,9 @@
 //! Reading of the undamaged frames of a damaged trajectory, with a report of the damage.
 //!
-//! What was found damaged is confirmed by reading that frame alone: which frames are left out depends neither on the
-//! blocks nor on the batches in which they were read. Nor does it depend on the selected atoms: all atoms of every
-//! frame are decoded, so all that its format says twice is compared. Only what a format says of a frame is tolerated
-//! ([`Error::Format`] with a frame); failing storage or a file that was truncated during the run remains an error.
+//! Each damaged frame is confirmed by reading it alone, so the skipped frames depend neither on the blocks nor on the
+//! batches in which they were read. They do not depend on the selected atoms either: all atoms of every frame are
+//! decoded, so that all redundant data of the format is compared. Only errors about a frame are tolerated
+//! ([`Error::Format`] with a frame). Failing storage, or a file that was truncated during the run, remains an error.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,8 +15,9 @@ use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
 use crate::span::Recorder;
 
-/// All damage of a pass over `source`, in the order of frames, each frame once: the damage that readers `found`, and
-/// the damage behind the last complete frames of its files.
+/// Returns all damage of a pass over `source`, in the order of frames, each frame once. This is the damage that readers
+/// `found`, and the damage after the last complete frames of its files. If the trajectory ends at damage, only the
+/// first entry is returned.
 pub(crate) fn account(source: &dyn Source, mut found: Vec<Damage>) -> Result<Vec<Damage>> {
     match source.on_error() {
         OnError::Raise => return Ok(found),
@@ -29,22 +30,22 @@ pub(crate) fn account(source: &dyn Source, mut found: Vec<Damage>) -> Result<Vec
     Ok(found)
 }
 
-/// Source of the undamaged frames of another source, which is read by frames.
+/// A source of the undamaged frames of another source, read by frame numbers.
 pub struct Tolerant {
     inner: Arc<dyn Source>,
     /// Whether the trajectory ends where damage begins.
     stops: bool,
-    /// All atoms, once a reader needs them; `None` where no frame can have so many.
+    /// All atoms, once a reader needs them; `None` if no frame can have that many.
     all: OnceLock<Option<AtomSelection>>,
 }
 
 impl Tolerant {
-    /// `inner` up to the first damaged frame that was requested.
+    /// Returns `inner` up to the first damaged frame that was requested.
     pub(crate) fn stopping(inner: Arc<dyn Source>) -> Self {
         Tolerant { inner, stops: true, all: OnceLock::new() }
     }
 
-    /// `inner` without its damaged frames. It should find frames behind damage as well as it can.
+    /// Returns `inner` without its damaged frames. `inner` should also find frames after damage as far as possible.
     pub fn skipping(inner: Arc<dyn Source>) -> Self {
         Tolerant { inner, stops: false, all: OnceLock::new() }
     }
@@ -72,11 +73,11 @@ impl Source for Tolerant {
         Capabilities {
             segments: inner.segments,
             frame_offsets: inner.frame_offsets,
-            // A block of bytes does not know the numbers of its frames, by which damage is reported.
+            // A block of bytes does not know the numbers of its frames, which the report of damage needs.
             byte_blocks: None,
             shared_places: inner.shared_places,
             frame_copies: inner.frame_copies,
-            // An incomplete frame is not damage: `Opened::source_on_error` refuses growing sources.
+            // An incomplete frame is not damage, so `Opened::source_on_error` rejects growing sources.
             growth: None,
             end_check: inner.end_check,
             on_error: if self.stops { OnError::Stop } else { OnError::Skip },
@@ -89,10 +90,10 @@ impl Source for Tolerant {
     }
 
     fn reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Result<Box<dyn Reader + 'a>> {
-        // Of several files, none behind the first torn one is read when the trajectory ends there.
+        // If the trajectory ends at damage, the files after the first torn one are not read.
         let end = if self.stops { self.inner.damaged_ends()?.into_iter().next() } else { None };
         let n_atoms = self.inner.n_atoms();
-        // Of no atom, headers alone are selected: these are checked as they are read.
+        // Without selected atoms, only headers are read, and these are checked anyway.
         let is_part = (1..n_atoms).contains(&atoms.len());
         let all = if is_part { self.all.get_or_init(|| AtomSelection::stored(&*self.inner)) } else { &None };
         Ok(Box::new(TolerantReader {
@@ -110,31 +111,33 @@ impl Source for Tolerant {
     }
 }
 
-/// One worker's way through a source in which frames may be damaged.
+/// The reader that one worker uses for a source with damaged frames.
 struct TolerantReader<'a> {
-    /// A reader of all atoms.
+    /// A reader of all atoms, or of the selected ones if `chosen` is `None`.
     inner: Box<dyn Reader + 'a>,
-    /// The selected ones; `None` for all.
+    /// The selection; `None` if the batch takes the atoms of `inner` as they are.
     chosen: Option<Chosen<'a>>,
     stops: bool,
-    /// Where a file ends too early, if nothing behind that is selected.
+    /// The first torn end of a file, if the trajectory ends there.
     end: Option<Damage>,
     extent: FrameSet,
-    /// How many frames of the extent come before that.
+    /// Number of frames of the extent before `end`.
     n_readable: u64,
-    /// Which frame of the extent comes next, and before which the inner reader ends.
+    /// Index of the next frame in the extent.
     next: u64,
+    /// Index in the extent at which the inner reader ends.
     until: u64,
-    /// Frames to be given to the inner reader at once: one where something is wrong, then more and more.
+    /// Number of frames to request from the inner reader at once. It is unlimited at first, 1 after an error, and then
+    /// doubles with each request.
     trust: u64,
     damage: Vec<Damage>,
 }
 
-/// Selects the selected atoms from frames that the inner reader decodes in full.
+/// A selection of atoms from frames that the inner reader decodes in full.
 struct Chosen<'a> {
     atoms: &'a AtomSelection,
     n_atoms: usize,
-    /// All atoms of some frames; made for the first batch that is to be filled.
+    /// All atoms of some frames. The batch is created when it is first needed.
     frames: Option<FrameBatch>,
 }
 
@@ -149,14 +152,14 @@ impl Chosen<'_> {
 }
 
 impl TolerantReader<'_> {
-    /// Notes damage of the next frame, and goes on behind it, or not at all.
+    /// Records damage of the next frame. The reader then continues after this frame, or ends.
     fn note(&mut self, damage: Damage) {
         self.damage.push(damage);
         self.next = if self.stops { self.extent.len() } else { self.next + 1 };
         self.until = self.next;
     }
 
-    /// Reads frames from the next one on, as many as the inner reader gives at once.
+    /// Reads frames from the next one on, as many as the inner reader returns at once.
     fn read_next(&mut self, batch: &mut FrameBatch, recorder: &mut Recorder) -> Result<()> {
         if self.next == self.until {
             self.until = self.next.saturating_add(self.trust).min(self.n_readable);
@@ -202,7 +205,7 @@ impl Reader for TolerantReader<'_> {
                     if self.until - self.next == 1 {
                         self.note(damage);
                     }
-                    // Read on frame by frame, to see which of them it is.
+                    // From here on, frames are read one by one to find the damaged one.
                     self.until = self.next;
                     self.trust = 1;
                 }

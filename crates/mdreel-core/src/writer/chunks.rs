@@ -1,4 +1,4 @@
-//! Frames cut into the chunks of arrays that HDF5 stores, each compressed separately.
+//! Frames divided into the chunks of arrays that HDF5 stores, each compressed separately.
 //!
 //! The arrays have the shape (frames, atoms, 3), little-endian float32. A chunk is a box of the array. A chunk at an
 //! edge has the full size and is padded with zeros. The bytes are the same as those of HDF5, so the HDF5 library stores
@@ -12,32 +12,32 @@ use super::check_atoms;
 use crate::error::{Error, Result};
 use crate::frame::{Columns, FrameBatch, Quantities, Quantity};
 
-/// Bytes of a number.
+/// Number of bytes per number.
 const NUMBER_BYTES: usize = 4;
-/// Bytes of an atom.
+/// Number of bytes per atom.
 const ATOM_BYTES: usize = 3 * NUMBER_BYTES;
-/// Bytes that a chunk of HDF5 can have at most.
+/// Maximum size of an HDF5 chunk in bytes.
 const MOST_CHUNK_BYTES: u64 = u32::MAX as u64;
 
-/// How frames are cut.
+/// The division of frames into chunks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChunkLayout {
-    /// Atoms in each frame.
+    /// Number of atoms in each frame.
     pub n_atoms: usize,
-    /// The quantities, each in an array of its own.
+    /// The quantities, each of which has its own array.
     pub quantities: Quantities,
     /// Whether frames may have a unit cell.
     pub has_unit_cell: bool,
-    /// Frames of a chunk.
+    /// Number of frames per chunk.
     pub chunk_frames: usize,
-    /// Atoms of a chunk.
+    /// Number of atoms per chunk.
     pub chunk_atoms: usize,
-    /// Whether chunks are shuffled and deflated, and at which level, from 0 to 9.
+    /// Level of compression from 0 to 9, for chunks that are shuffled and deflated. `None` stores them uncompressed.
     pub deflate_level: Option<u32>,
 }
 
 impl ChunkLayout {
-    /// Checks that there are chunks, and that HDF5 can hold them.
+    /// Checks that chunks are not empty and that HDF5 can store them.
     pub fn check(&self) -> Result<()> {
         let wrong = |message: String| Err(Error::mismatch(message));
         let (frames, atoms) = (self.chunk_frames, self.chunk_atoms);
@@ -54,7 +54,7 @@ impl ChunkLayout {
         }
     }
 
-    /// Bytes of a frame.
+    /// Returns the number of bytes of a frame.
     pub(crate) fn frame_bytes(&self) -> u64 {
         ATOM_BYTES as u64 * self.n_atoms.max(1) as u64 * self.quantities.count().max(1) as u64
     }
@@ -64,37 +64,37 @@ impl ChunkLayout {
     }
 }
 
-/// A chunk as it is stored.
+/// A chunk in the form in which it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
-    /// Its array.
+    /// The quantity, which identifies the array.
     pub quantity: Quantity,
-    /// Its first frame, counted from the first that was cut.
+    /// The first frame of the chunk, counted from the first frame added.
     pub frame: u64,
-    /// Its first atom.
+    /// The first atom of the chunk.
     pub atom: u64,
-    /// Its bytes.
+    /// The bytes of the chunk.
     pub bytes: Vec<u8>,
 }
 
-/// Results of the frames.
+/// Data of the added frames, divided into chunks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CutFrames {
-    /// Integration steps.
+    /// Integration steps of the frames.
     pub steps: Vec<i64>,
-    /// Times in ps.
+    /// Times of the frames in ps.
     pub times: Vec<f64>,
-    /// Nine numbers for each frame, the vectors of its cell in rows, Å; zeros for none. Empty if no frame has one.
+    /// Cell vectors in rows, nine numbers in Å for each frame; zeros for a frame without a cell. Empty if no frame has
+    /// a cell.
     pub cells: Vec<f32>,
     /// The chunks.
     pub chunks: Vec<Chunk>,
 }
 
-/// Cuts frames into chunks.
+/// A cutter that divides frames into chunks.
 pub struct ChunkCutter {
     layout: ChunkLayout,
-    /// The chunks of the frames that do not fill them yet: for each quantity, for each range of atoms, one behind the
-    /// other.
+    /// The chunks that are not full yet, one after the other: for each quantity, those of all ranges of atoms.
     staged: Vec<u8>,
     n_staged: usize,
     cut: CutFrames,
@@ -103,7 +103,7 @@ pub struct ChunkCutter {
 }
 
 impl ChunkCutter {
-    /// A cutter for a layout that was checked.
+    /// Creates a cutter for a layout that has been checked.
     pub fn new(layout: ChunkLayout) -> Self {
         let deflater = layout.deflate_level.map(|level| Compress::new(Compression::new(level), true));
         let n_chunks = layout.quantities.count() * layout.n_atoms.div_ceil(layout.chunk_atoms);
@@ -117,8 +117,8 @@ impl ChunkCutter {
         }
     }
 
-    /// Adds the frames of `batch`, behind those that were added before. `is_wanted` is called before each chunk is
-    /// made. If it returns false, no more chunks are made, and the result is invalid.
+    /// Adds the frames of `batch` after those added before. `is_wanted` is called before each chunk is made. If it
+    /// returns false, no more chunks are made, and the result is invalid.
     pub fn add(&mut self, batch: &FrameBatch, is_wanted: &mut dyn FnMut() -> bool) -> Result<()> {
         check_atoms(batch, self.layout.n_atoms)?;
         let mut first = 0;
@@ -146,7 +146,7 @@ impl ChunkCutter {
         })
     }
 
-    /// Chunks of all added frames; the next frame is the first of a chunk.
+    /// Returns the chunks of all added frames. The next frame added begins a new chunk.
     pub fn finish(&mut self, is_wanted: &mut dyn FnMut() -> bool) -> Result<CutFrames> {
         if self.n_staged > 0 {
             let (filled, chunk_bytes) =
@@ -157,7 +157,8 @@ impl ChunkCutter {
         Ok(std::mem::take(&mut self.cut))
     }
 
-    /// Puts frames of `batch` where they belong: chunk after chunk, so that what lies side by side is written together.
+    /// Copies frames of `batch` to their places, one chunk after the other, so that adjacent bytes are written
+    /// together.
     fn stage(
         &mut self,
         batch: &FrameBatch,
@@ -184,10 +185,11 @@ impl ChunkCutter {
         Ok(())
     }
 
-    /// Hands over the chunks that are staged.
+    /// Moves the staged chunks to the result.
     fn emit(&mut self, is_wanted: &mut dyn FnMut() -> bool) -> Result<()> {
         let ChunkLayout { n_atoms, chunk_frames, chunk_atoms, quantities, .. } = self.layout;
-        // Frames of a batch are counted when all of it was cut; those of a chunk are whole chunks.
+        // `steps` grows only after a whole batch. So the frames before these chunks are counted by the chunks made so
+        // far, which are all full.
         let n_before = self.cut.chunks.len() / (quantities.count() * n_atoms.div_ceil(chunk_atoms));
         let places =
             quantities.iter().flat_map(|quantity| (0..n_atoms).step_by(chunk_atoms).map(move |a| (quantity, a)));
@@ -210,7 +212,7 @@ impl ChunkCutter {
     }
 }
 
-/// The first bytes of all numbers, then the second bytes, and so on.
+/// Writes the first bytes of all numbers to `shuffled`, then the second bytes, and so on.
 fn shuffle(bytes: &[u8], shuffled: &mut Vec<u8>) {
     let numbers = bytes.as_chunks::<NUMBER_BYTES>().0;
     shuffled.clear();
@@ -219,7 +221,7 @@ fn shuffle(bytes: &[u8], shuffled: &mut Vec<u8>) {
 
 fn deflate(deflater: &mut Compress, bytes: &[u8]) -> Result<Vec<u8>> {
     deflater.reset();
-    // What cannot be made smaller grows by the headers of its blocks (RFC 1951).
+    // Incompressible data grows by the headers of its blocks (RFC 1951).
     let mut deflated = Vec::with_capacity(bytes.len() + bytes.len() / 1000 + 64);
     loop {
         let rest = &bytes[deflater.total_in() as usize..];

@@ -1,4 +1,4 @@
-//! DCD as CHARMM, NAMD and MDAnalysis write it: little-endian, with record markers of 32 bits.
+//! DCD as written by CHARMM, NAMD and MDAnalysis: little-endian, with record markers of 32 bits.
 //!
 //! # Sources
 //!
@@ -9,16 +9,16 @@ use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, FrameHeader, Quantity};
 use crate::units::PICOSECOND_PER_AKMA;
 
-/// The version of CHARMM whose conventions are kept.
+/// The version of CHARMM whose conventions the file follows.
 const CHARMM_VERSION: i32 = 24;
-/// Bytes of a line of the title.
+/// Number of bytes of a title line.
 const TITLE_LINE: usize = 80;
-/// Position of the number of frames in the first record: behind its marker and the word CORD.
+/// Position of the number of frames: in the first record, after its marker and the word CORD.
 const COUNT_AT: u64 = 8;
-/// Maximum number of bytes in a record marker of 32 bits.
+/// Maximum number of bytes in a record with 32-bit markers.
 const MAX_RECORD: usize = i32::MAX as usize;
 
-/// Writes DCD.
+/// An encoder of DCD.
 #[derive(Debug, Clone)]
 pub(crate) struct DcdEncoder {
     n_atoms: usize,
@@ -27,7 +27,7 @@ pub(crate) struct DcdEncoder {
 }
 
 impl DcdEncoder {
-    /// For the trajectory of `outline`.
+    /// Creates an encoder for the trajectory of `outline`.
     pub(crate) fn new(outline: &Outline) -> Result<Self> {
         if outline.n_atoms == 0 || 4 * outline.n_atoms > MAX_RECORD {
             let most = MAX_RECORD / 4;
@@ -46,10 +46,10 @@ impl DcdEncoder {
                 .at_frame(header.index)),
             };
         }
-        // Zeros are what programs take for no cell.
+        // Programs interpret zeros as no cell.
         let cell = header.unit_cell.map_or([0.0; 6], |cell| {
             let [a, b, c, alpha, beta, gamma] = cell.dimensions().map(f64::from);
-            // By way of the sine, 90 degrees become exactly 0.
+            // Computing the cosine with the sine makes the result for 90 degrees exactly 0.
             let cosine = |angle: f64| (90.0 - angle).to_radians().sin();
             [a, cosine(gamma), b, cosine(beta), cosine(alpha), c]
         });
@@ -61,7 +61,7 @@ impl DcdEncoder {
 impl Encoder for DcdEncoder {
     fn begin(&self, out: &mut Vec<u8>) -> Result<()> {
         let mut control = [0i32; 20];
-        // The first is the number of frames, which is filled in at the end.
+        // The first number is the number of frames, which `end` fills in.
         control[1] = self.clock.first_step;
         control[2] = self.clock.steps_per_frame;
         control[9] = self.clock.time_step.to_bits() as i32;
@@ -107,22 +107,22 @@ fn push_record(out: &mut Vec<u8>, content: impl IntoIterator<Item = u8>) {
     out.extend(length);
 }
 
-/// Times of the frames, which the header gives for all of them: frame `i` is `first_step / steps_per_frame + i`
-/// intervals from zero.
+/// The times of all frames, as the header defines them. Frame `i` is at `first_step / steps_per_frame + i` intervals
+/// from zero.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Clock {
     first_step: i32,
     steps_per_frame: i32,
-    /// Integration time step, AKMA units.
+    /// Integration time step in AKMA units.
     time_step: f32,
 }
 
 impl Clock {
-    /// Keeps the steps of the outline where they agree with its times; else the times are kept, in steps of a
+    /// Keeps the steps of the outline if they agree with its times. Otherwise it keeps the times, and a step is a
     /// fraction of the interval.
     fn new(outline: &Outline) -> Self {
         let has_interval = outline.interval.is_finite() && outline.interval != 0.0;
-        // Of a single frame, the time can be said as an interval from zero.
+        // The time of a single frame can be expressed as an interval from zero.
         let interval = match (has_interval, outline.first_time) {
             (true, _) => outline.interval,
             (false, time) if time != 0.0 && time.is_finite() => time,

@@ -1,4 +1,4 @@
-//! Output file of a trajectory.
+//! Output files of trajectories.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,8 +8,8 @@ use super::{Encoder, PartFile};
 use crate::error::Result;
 use crate::frame::FrameBatch;
 
-/// Writes a trajectory to a file that appears when it is complete ([`FileWriter::finish`]). A writer that is dropped
-/// before leaves nothing behind, neither does a full disk.
+/// A writer of a trajectory file, which appears when it is complete ([`FileWriter::finish`]). If the writer is dropped
+/// earlier, or if the disk is full, no file is left.
 pub struct FileWriter<E> {
     encoder: E,
     file: PartFile,
@@ -18,7 +18,7 @@ pub struct FileWriter<E> {
 }
 
 impl<E: Encoder> FileWriter<E> {
-    /// Begins a file. `path` is not touched until the file is complete.
+    /// Creates a file. `path` is not touched until the file is complete.
     pub fn create(path: &Path, encoder: E) -> Result<Self> {
         let mut writer = FileWriter { encoder, file: PartFile::create(path)?, n_frames: 0, buffer: Vec::new() };
         let mut beginning = Vec::new();
@@ -27,7 +27,7 @@ impl<E: Encoder> FileWriter<E> {
         Ok(writer)
     }
 
-    /// Encoder of frames, for workers that encode in parallel.
+    /// Returns the encoder, for workers that encode frames in parallel.
     pub(crate) fn encoder(&self) -> &E {
         &self.encoder
     }
@@ -42,19 +42,19 @@ impl<E: Encoder> FileWriter<E> {
         Ok(())
     }
 
-    /// Appends `n_frames` frames that were encoded elsewhere.
+    /// Appends `n_frames` frames that are already encoded.
     pub(crate) fn append(&mut self, encoded: &[u8], n_frames: u64) -> Result<()> {
         self.file.with(|file| file.write_all(encoded))?;
         self.n_frames += n_frames;
         Ok(())
     }
 
-    /// Frames written so far.
+    /// Returns the number of frames written so far.
     pub(crate) fn n_frames(&self) -> u64 {
         self.n_frames
     }
 
-    /// Completes the file and gives it its name, in place of a file that had it before.
+    /// Completes the file and gives it its final name. It replaces a file that had the name before.
     pub fn finish(mut self) -> Result<()> {
         for (at, bytes) in self.encoder.end(self.n_frames)? {
             self.file.with(|file| write_all_at(file, &bytes, at))?;
@@ -69,7 +69,7 @@ mod tests {
     use crate::error::Error;
     use crate::frame::{FrameHeader, Quantities};
 
-    /// Test format: the number of frames, and the x of each atom.
+    /// A test format: the number of frames, and the x of each atom.
     struct Plain {
         fails: bool,
     }

@@ -1,4 +1,4 @@
-//! Final names. Only this module gives an output file the name under which programs trust it.
+//! Final names of files. Only this module gives an output file the name under which programs trust it.
 
 use std::fs::File;
 #[cfg(unix)]
@@ -6,33 +6,33 @@ use std::io::ErrorKind;
 use std::io::Result;
 use std::path::Path;
 
-/// Gives a file its final name, in place of a file that had it before. When this returns, the file and its name are on
-/// the disk: they survive a power failure, and what the file was made from may be removed.
+/// Gives a file its final name, and replaces a file that had the name before. When this returns, the file and its name
+/// are on disk: they survive a power failure, and the data from which the file was made may be removed.
 ///
 /// # Errors
-/// The error of the system if the file or its name could not be written. A file without its final name must not be
-/// trusted.
+/// Returns the error of the operating system if the file or its name could not be written. A file without its final
+/// name must not be trusted.
 pub(crate) fn give_name(file: &File, temporary: &Path, path: &Path) -> Result<()> {
     file.sync_all()?;
     std::fs::rename(temporary, path)?;
     sync_directory_of(path)
 }
 
-/// Gives a file its final name without waiting for the disk: at any moment the one file or the other has the name, but
-/// after a power failure the content may be missing. For what is made again then: channels, which live in memory, and
-/// the frame index, which is a help and has a checksum.
+/// Gives a file its final name without waiting for the disk. At any moment, either the old or the new file has the
+/// name, but after a power failure the content may be missing. This function is for files that are then made again:
+/// channels, which are in memory, and the frame index, which only saves time and has a checksum.
 ///
 /// # Errors
-/// The error of the system.
+/// Returns the error of the operating system.
 pub fn give_name_until_power_fails(temporary: &Path, path: &Path) -> Result<()> {
     std::fs::rename(temporary, path)
 }
 
-/// Syncs a directory, so that its entries are on disk. Some file systems cannot do this, and it needs read permission
-/// for the directory; neither is an error.
+/// Syncs a directory, so that its entries are on disk. Some file systems cannot do this, and it requires read
+/// permission for the directory. Neither is an error.
 ///
 /// # Errors
-/// The error of the disk.
+/// Returns the error of the disk.
 #[cfg(unix)]
 pub fn sync_directory(directory: &Path) -> Result<()> {
     match File::open(directory).and_then(|directory| directory.sync_all()) {
@@ -41,19 +41,19 @@ pub fn sync_directory(directory: &Path) -> Result<()> {
     }
 }
 
-/// Do nothing: only Unix opens directories as files.
+/// Does nothing: only Unix opens directories as files.
 ///
 /// # Errors
-/// None.
+/// Never returns an error.
 #[cfg(not(unix))]
 pub fn sync_directory(_directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// As [`sync_directory`], for the directory in which `path` lies.
+/// Syncs the directory that contains `path`, like [`sync_directory`].
 ///
 /// # Errors
-/// As [`sync_directory`].
+/// See [`sync_directory`].
 pub(crate) fn sync_directory_of(path: &Path) -> Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     sync_directory(parent.unwrap_or(Path::new(".")))

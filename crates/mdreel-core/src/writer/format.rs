@@ -1,4 +1,4 @@
-//! Output formats, by the extension of the file name.
+//! Output formats, selected by the extension of the file name.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,28 +14,28 @@ use crate::frame::Quantities;
 /// Options for writing.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Settings {
-    /// Integers per nm, for formats that round.
+    /// Integers per nm, for formats that round coordinates.
     pub precision: Option<f32>,
 }
 
 /// A format that can be written.
 pub struct OutputFormat {
-    /// Its name, as that of the format when it is read.
+    /// Name of the format, the same as for reading.
     pub name: &'static str,
-    /// The ending of its files.
+    /// Extension of its files.
     pub ending: &'static str,
-    /// Quantities of each atom that it can store.
+    /// Quantities of each atom that the format can store.
     pub quantities: Quantities,
-    /// Whether it rounds to a configurable precision.
+    /// Whether the format rounds coordinates to a configurable precision.
     pub rounds: bool,
-    /// Whether it stores the time of each frame instead of only the first two times.
+    /// Whether the format stores the time of each frame instead of only the first time and the interval.
     pub keeps_times: bool,
     /// Whether all frames must have the same quantities.
     pub alike: bool,
     encoder: fn(&Outline, &Settings) -> Result<Arc<dyn Encoder>>,
 }
 
-/// All of them. A new format is one more entry.
+/// All output formats. A new format needs one more entry.
 pub static FORMATS: [OutputFormat; 4] = [
     OutputFormat {
         name: "XTC",
@@ -78,7 +78,7 @@ pub static FORMATS: [OutputFormat; 4] = [
 ];
 
 impl OutputFormat {
-    /// The format that the ending of `path` stands for, in capitals or not.
+    /// Returns the format for the extension of `path`, in upper or lower case.
     pub fn of(path: &Path) -> Result<&'static OutputFormat> {
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
         FORMATS.iter().find(|format| ending.as_deref() == Some(format.ending)).ok_or_else(|| {
@@ -87,7 +87,7 @@ impl OutputFormat {
         })
     }
 
-    /// An encoder of this format.
+    /// Creates an encoder of this format.
     pub fn encoder(&self, outline: &Outline, settings: &Settings) -> Result<Arc<dyn Encoder>> {
         if settings.precision.is_some() && !self.rounds {
             return Err(Error::mismatch(format!("{} does not round: it has no precision to be chosen", self.name)));

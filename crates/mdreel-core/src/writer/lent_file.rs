@@ -1,4 +1,4 @@
-//! File object for a library that cannot handle write errors.
+//! Files for a library that cannot handle write errors.
 
 use std::path::Path;
 
@@ -6,14 +6,14 @@ use super::PartFile;
 use super::positioned;
 use crate::error::{Error, Result};
 
-/// File that another library writes at any position, such as the HDF5 library. That library cannot close a file on a
-/// full disk: it retries until the process ends, and may end the process. It therefore never learns of an error: after
+/// A file that another library writes at any position, such as the HDF5 library. That library cannot close a file on a
+/// full disk: it retries until the process ends, and may end the process. It therefore never learns of an error. After
 /// the first write that fails, further data stays in memory, and reads return it. [`LentFile::check`] reports the
 /// failure, and the file never gets its final name.
 #[derive(Debug)]
 pub struct LentFile {
     file: PartFile,
-    /// Error of the operating system if a write failed.
+    /// The error of the operating system, if a write or read failed and [`LentFile::check`] has not reported it yet.
     failure: Option<Error>,
     is_given_up: bool,
     /// Data that did not reach the disk, with its positions.
@@ -22,23 +22,23 @@ pub struct LentFile {
 }
 
 impl LentFile {
-    /// Begins a file. `path` is not touched until the file is complete.
+    /// Creates a file. `path` is not touched until the file is complete.
     pub fn create(path: &Path) -> Result<Self> {
         let file = PartFile::create(path)?;
         Ok(LentFile { file, failure: None, is_given_up: false, kept: Vec::new(), len: 0 })
     }
 
-    /// Bytes from the first to the last.
+    /// Returns the length of the file in bytes.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Whether nothing was written.
+    /// Returns whether the file is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Writes `bytes` from the byte `at` on.
+    /// Writes `bytes` at the position `at`.
     pub fn write(&mut self, at: u64, bytes: &[u8]) {
         if !self.is_lost()
             && let Err(error) = self.file.with(|file| positioned::write_all_at(file, bytes, at))
@@ -51,7 +51,7 @@ impl LentFile {
         self.len = self.len.max(at.saturating_add(bytes.len() as u64));
     }
 
-    /// Reads from the byte `at` on, as much as there is. Returns how much.
+    /// Reads bytes at the position `at`, as many as there are. Returns their number.
     pub fn read(&mut self, at: u64, bytes: &mut [u8]) -> usize {
         let n = self.len.saturating_sub(at).min(bytes.len() as u64) as usize;
         let bytes = &mut bytes[..n];
@@ -71,7 +71,7 @@ impl LentFile {
         n
     }
 
-    /// Cuts the file, or makes it longer.
+    /// Truncates or extends the file.
     pub fn set_len(&mut self, len: u64) {
         if !self.is_lost()
             && let Err(error) = self.file.with(|file| file.set_len(len))
@@ -81,18 +81,18 @@ impl LentFile {
         self.len = len;
     }
 
-    /// Reports the first failure, if any, once.
+    /// Returns the first failure, if there is one. Each failure is returned only once.
     pub fn check(&mut self) -> Result<()> {
         self.is_given_up |= self.failure.is_some();
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Abandons the file: no further data is written to the disk.
+    /// Abandons the file: no further data is written to disk.
     pub fn give_up(&mut self) {
         self.is_given_up = true;
     }
 
-    /// Gives the file its name, in place of a file that had it before, unless something failed.
+    /// Gives the file its final name, unless something failed. It replaces a file that had the name before.
     pub fn finish(mut self) -> Result<()> {
         self.check()?;
         if self.is_given_up {
@@ -106,7 +106,7 @@ impl LentFile {
     }
 }
 
-/// Reads as much of `bytes` as the file has.
+/// Fills `bytes` as far as the file reaches.
 fn read_at(file: &std::fs::File, bytes: &mut [u8], at: u64) -> std::io::Result<()> {
     let mut done = 0;
     while done < bytes.len() {
@@ -163,7 +163,7 @@ mod tests {
         let path = directory.path().join("a.h5");
         let mut file = LentFile::create(&path).unwrap();
         file.write(0, &[1, 2]);
-        file.write(u64::MAX >> 1, &[3]); // no file is so long
+        file.write(u64::MAX >> 1, &[3]); // no file can be this long
         let mut seen = [0; 2];
         assert_eq!((file.read(0, &mut seen), seen), (2, [1, 2]));
         assert_eq!(file.read(u64::MAX >> 1, &mut seen), 1);

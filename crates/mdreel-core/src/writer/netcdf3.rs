@@ -2,8 +2,9 @@
 //!
 //! Times, coordinates, velocities and forces are float32, and cells are float64. Velocities are stored in Å/ps without
 //! a scale, so reading returns the same bits (AMBER uses other units, with a scale of 20.455). Forces are stored in
-//! kcal/(mol Å): division and multiplication by a reader change at most the last place by one unit. If some frames have
-//! a cell, a frame without a cell is refused: zeros would represent it, but MDAnalysis 2.11 fails on them.
+//! kcal/(mol Å). Division by the encoder and multiplication by a reader change at most the last place by one unit. If
+//! some frames have a cell, the encoder rejects a frame without a cell: zeros would represent it, but MDAnalysis 2.11
+//! fails on them.
 //!
 //! Sources: the NetCDF Classic Format Specification (Unidata), and the AMBER NetCDF Trajectory Convention 1.0.
 
@@ -15,16 +16,16 @@ use crate::frame::{Columns, FrameBatch, Quantities, Quantity};
 use crate::units::KILOJOULE_PER_KILOCALORIE;
 use header::Header;
 
-/// Name of the format in errors.
+/// Name of the format in error messages.
 const NAME: &str = "AMBER NetCDF";
 
-/// Most bytes of a variable in a record: larger ones cannot be told in the header.
+/// Maximum number of bytes of a variable in a record. The header cannot store a larger size.
 const MOST_RECORD_BYTES: u64 = u32::MAX as u64 - 3;
 
 /// Position of the number of records in the header.
 const N_RECORDS_AT: u64 = 4;
 
-/// Writes AMBER NetCDF.
+/// An encoder of AMBER NetCDF.
 #[derive(Debug, Clone)]
 pub struct NetCdf3Encoder {
     n_atoms: usize,
@@ -34,7 +35,7 @@ pub struct NetCdf3Encoder {
 }
 
 impl NetCdf3Encoder {
-    /// An encoder of trajectories that look like `outline`, which must have positions.
+    /// Creates an encoder of trajectories as described by `outline`, which must have positions.
     pub fn new(outline: &Outline) -> Result<Self> {
         let Outline { n_atoms, quantities, has_unit_cell, .. } = *outline;
         if !quantities.contains(Quantity::Positions) {

@@ -1,4 +1,4 @@
-//! File that gets its final name when it is complete.
+//! Files that get their final names when they are complete.
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::final_name::give_name;
 use crate::error::{Error, Result};
 
-/// A file under a temporary name beside its final one, which it gets in [`PartFile::finish`]. One that is dropped
-/// before leaves nothing behind; a killed process leaves the temporary file.
+/// A file under a temporary name in the directory of its final name. [`PartFile::finish`] gives it the final name.
+/// Dropping it earlier removes the file. Only a killed process leaves the temporary file behind.
 #[derive(Debug)]
 pub(crate) struct PartFile {
     path: PathBuf,
@@ -18,7 +18,7 @@ pub(crate) struct PartFile {
 }
 
 impl PartFile {
-    /// Begins a file. `path` is not touched until the file is complete.
+    /// Creates the file. `path` is not touched until the file is complete.
     pub(crate) fn create(path: &Path) -> Result<Self> {
         if path.is_dir() {
             return Err(Error::io(path, std::io::ErrorKind::IsADirectory.into()));
@@ -35,19 +35,20 @@ impl PartFile {
         Ok(PartFile { path: path.to_owned(), temporary, file, is_done: false })
     }
 
-    /// Its final name.
+    /// Returns the final name.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Acts on the file; an error names it as it will be called.
+    /// Calls `act` with the file. Errors contain the final name of the file.
     pub(crate) fn with<T>(&mut self, act: impl FnOnce(&mut File) -> std::io::Result<T>) -> Result<T> {
         act(&mut self.file).map_err(|error| Error::io(&self.path, error))
     }
 
-    /// Gives the file its name, in place of a file that had it before. File and name are on the disk when this returns.
+    /// Gives the file its final name, and replaces a file that had the name before. File and name are on disk when this
+    /// returns.
     pub(crate) fn finish(mut self) -> Result<()> {
-        // What a full disk or a lost connection took is told here at the latest.
+        // Data lost to a full disk or a broken connection causes an error here at the latest.
         give_name(&self.file, &self.temporary, &self.path).map_err(|error| Error::io(&self.path, error))?;
         self.is_done = true;
         Ok(())
@@ -57,13 +58,13 @@ impl PartFile {
 impl Drop for PartFile {
     fn drop(&mut self) {
         if !self.is_done {
-            // Nobody is left who could be told.
+            // In a destructor, an error cannot be reported.
             let _ = std::fs::remove_file(&self.temporary);
         }
     }
 }
 
-/// Number that is unique within this process.
+/// Returns a number that is unique within this process.
 fn unique() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     NEXT.fetch_add(1, Ordering::Relaxed)

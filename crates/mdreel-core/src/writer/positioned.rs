@@ -1,4 +1,4 @@
-//! Reads and writes at a position of a file, under one name on every system.
+//! Reads and writes at a position of a file, with the same functions on every system.
 //!
 //! On Windows these calls also move the file's own position, so no code may mix them with calls that rely on it.
 
@@ -9,31 +9,31 @@ use std::os::unix::fs::FileExt;
 #[cfg(windows)]
 use std::os::windows::fs::FileExt;
 
-/// Read some of the bytes from `at` on, and return how many. 0 means that the file ends there.
+/// Reads some of the bytes from `at` on, and returns their number. 0 means that the file ends there.
 #[cfg(unix)]
 pub(crate) fn read_at(file: &File, bytes: &mut [u8], at: u64) -> Result<usize> {
     file.read_at(bytes, at)
 }
 
-/// Read some of the bytes from `at` on, and return how many. 0 means that the file ends there.
+/// Reads some of the bytes from `at` on, and returns their number. 0 means that the file ends there.
 #[cfg(windows)]
 pub(crate) fn read_at(file: &File, bytes: &mut [u8], at: u64) -> Result<usize> {
     file.seek_read(bytes, at)
 }
 
-/// Fill `bytes` from `at` on.
+/// Fills `bytes` with the bytes from `at` on.
 ///
 /// # Errors
-/// `UnexpectedEof` if the file ends before.
+/// Returns `UnexpectedEof` if the file ends early.
 #[cfg(unix)]
 pub(crate) fn read_exact_at(file: &File, bytes: &mut [u8], at: u64) -> Result<()> {
     file.read_exact_at(bytes, at)
 }
 
-/// Fill `bytes` from `at` on.
+/// Fills `bytes` with the bytes from `at` on.
 ///
 /// # Errors
-/// `UnexpectedEof` if the file ends before.
+/// Returns `UnexpectedEof` if the file ends early.
 #[cfg(windows)]
 pub(crate) fn read_exact_at(file: &File, mut bytes: &mut [u8], mut at: u64) -> Result<()> {
     while !bytes.is_empty() {
@@ -47,13 +47,13 @@ pub(crate) fn read_exact_at(file: &File, mut bytes: &mut [u8], mut at: u64) -> R
     Ok(())
 }
 
-/// Write all of `bytes` from `at` on.
+/// Writes all of `bytes` at the position `at`.
 #[cfg(unix)]
 pub(crate) fn write_all_at(file: &File, bytes: &[u8], at: u64) -> Result<()> {
     file.write_all_at(bytes, at)
 }
 
-/// Write all of `bytes` from `at` on.
+/// Writes all of `bytes` at the position `at`.
 #[cfg(windows)]
 pub(crate) fn write_all_at(file: &File, mut bytes: &[u8], mut at: u64) -> Result<()> {
     while !bytes.is_empty() {

@@ -1,4 +1,4 @@
-//! TRR writer, with the same bytes as GROMACS.
+//! TRR encoder that writes the same bytes as GROMACS.
 
 use super::{Encoder, Outline};
 use crate::error::{Error, Result};
@@ -7,22 +7,22 @@ use crate::frame::{Columns, FrameBatch, FrameHeader, Quantities, Quantity};
 /// Start of every frame: the magic number, and the name with its length, once with and once without a final 0.
 pub(crate) const BEGINNING: [u8; 24] = *b"\x00\x00\x07\xc9\x00\x00\x00\x0d\x00\x00\x00\x0cGMX_trn_file";
 
-/// From Å to nm, and from kJ/(mol Å) to kJ/(mol nm).
+/// Factors from Å to nm, and from kJ/(mol Å) to kJ/(mol nm).
 const TO_NANOMETRE: f64 = 0.1;
 const TO_PER_NANOMETRE: f64 = 10.0;
 
-/// How real numbers are written.
+/// The representation of real numbers in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Precision {
-    /// 4 bytes, as GROMACS writes by default, and all that frames hold.
+    /// 4 bytes, the default of GROMACS. mdreel's frames have this precision.
     #[default]
     Single,
     /// 8 bytes, for programs that expect them.
     Double,
 }
 
-/// Turns frames into TRR. Each frame has a box (nine zeros if it has no cell), and of the outline's quantities those
-/// that it has.
+/// An encoder of TRR. Each frame has a box (nine zeros if it has no cell), and those quantities of the outline that the
+/// frame contains.
 #[derive(Debug, Clone, Copy)]
 pub struct TrrEncoder {
     n_atoms: usize,
@@ -31,10 +31,11 @@ pub struct TrrEncoder {
 }
 
 impl TrrEncoder {
-    /// An encoder of such frames.
+    /// Creates an encoder of frames as described by `outline`.
     ///
     /// # Errors
-    /// More or fewer atoms than the format can say: sections have at most 2 GiB.
+    /// Returns an error if the format cannot store this number of atoms: it must be positive, and sections have at most
+    /// 2 GiB.
     pub fn new(outline: &Outline, precision: Precision) -> Result<Self> {
         let encoder = TrrEncoder { n_atoms: outline.n_atoms, quantities: outline.quantities, precision };
         let most = i32::MAX as usize / (3 * encoder.real() as usize);
@@ -45,7 +46,7 @@ impl TrrEncoder {
         Ok(encoder)
     }
 
-    /// Bytes of a real number.
+    /// Returns the number of bytes per real number.
     fn real(&self) -> u64 {
         match self.precision {
             Precision::Single => 4,
@@ -53,7 +54,7 @@ impl TrrEncoder {
         }
     }
 
-    /// Appends numbers times `factor`; in single precision they are multiplied as MDAnalysis does.
+    /// Appends numbers times `factor`. In single precision, they are multiplied in the same way as in MDAnalysis.
     fn put(&self, numbers: impl Iterator<Item = f32>, factor: f64, out: &mut Vec<u8>) {
         match self.precision {
             Precision::Single => numbers.for_each(|number| out.extend((number * factor as f32).to_be_bytes())),
@@ -71,8 +72,8 @@ impl TrrEncoder {
         out.extend(BEGINNING);
         let [x, v, f] = [Quantity::Positions, Quantity::Velocities, Quantity::Forces].map(size);
         let sizes = [0, 0, 9 * self.real() as u32, 0, 0, 0, 0, x, v, f];
-        // Steps have 32 bits in the file; of longer runs the lower ones are kept, as GROMACS keeps them. Behind the
-        // step stands how many energies the frame has: none since energies have files of their own.
+        // The file stores 32 bits of a step. For longer runs, the lower bits are kept, as in GROMACS. The word after
+        // the step is the number of energies in the frame. It is 0 because energies have their own files.
         let words = sizes.into_iter().chain([self.n_atoms as u32, header.step as u32, 0]);
         words.for_each(|word| out.extend(word.to_be_bytes()));
         match self.precision {

@@ -2,7 +2,7 @@
 //!
 //! A frame consists of a header of big-endian words and the coordinates: plain floats for few atoms, otherwise integers
 //! that `groups` packs. The format leaves some choices open: which numbers are stored as differences, how many in a
-//! row, and with how many bits. The writer makes the choices of the reference library, so the bytes are the same.
+//! row, and with how many bits. The encoder makes the choices of the reference library, so the bytes are the same.
 //!
 //! # Source
 //!
@@ -26,21 +26,22 @@ const MAGIC_1995: u32 = 1995;
 const MAGIC_2023: u32 = 2023;
 /// Number of atoms above which the size of a frame may exceed 32 bits.
 const MAX_ATOMS_OF_1995: usize = 298_261_617;
-/// Up to this many atoms are stored as plain floats.
+/// Maximum number of atoms that are stored as plain floats.
 const MAX_PLAIN_ATOMS: usize = 9;
-/// Bytes before the coordinates, at most.
+/// Maximum number of bytes before the coordinates.
 const MOST_HEADER_BYTES: usize = 96;
-/// The factor of Å to nm, in the precision of coordinates: the product, not the quotient, has MDAnalysis's bits.
+/// Factor from Å to nm in the precision of coordinates. Multiplying by it gives the same bits as in MDAnalysis;
+/// dividing by 10 does not.
 const NANOMETRE_PER_ANGSTROM: f32 = 0.1;
 /// Default number of integers per nm.
 pub(crate) const DEFAULT_PRECISION: f32 = 1000.0;
 
-/// Bytes that are enough for any frame of `n_atoms` atoms.
+/// Returns a number of bytes that is enough for any frame of `n_atoms` atoms.
 pub fn most_frame_bytes(n_atoms: usize) -> usize {
     MOST_HEADER_BYTES + groups::most_bytes(n_atoms).max(12 * n_atoms).next_multiple_of(4)
 }
 
-/// Writes XTC.
+/// An encoder of XTC.
 #[derive(Debug, Clone)]
 pub struct XtcEncoder {
     n_atoms: usize,
@@ -49,7 +50,7 @@ pub struct XtcEncoder {
 }
 
 impl XtcEncoder {
-    /// For frames of the atoms of `outline`, rounded to `precision` integers per nm.
+    /// Creates an encoder for frames of the atoms of `outline`, rounded to `precision` integers per nm.
     pub fn new(outline: &Outline, precision: f32) -> Result<Self> {
         if !(precision.is_finite() && precision > 0.0) {
             return Err(Error::mismatch(format!("the precision must be a positive number, got {precision}")));
@@ -62,7 +63,7 @@ impl XtcEncoder {
         Ok(XtcEncoder { n_atoms, precision, magic })
     }
 
-    /// Appends one frame; `integers` is memory to work in.
+    /// Appends one frame. `integers` is a buffer that is reused.
     fn encode_frame(
         &self,
         header: &FrameHeader,
@@ -70,7 +71,7 @@ impl XtcEncoder {
         integers: &mut Integers,
         out: &mut Vec<u8>,
     ) -> Result<()> {
-        // Steps have 32 bits in the file. Of longer runs the lower ones are kept, as GROMACS keeps them.
+        // The file stores 32 bits of a step. For longer runs, the lower bits are kept, as in GROMACS.
         push_words(out, &[self.magic, self.n_atoms as u32, header.step as u32, (header.time as f32).to_bits()]);
         push_floats(out, box_vectors(header.unit_cell).as_flattened());
         push_words(out, &[self.n_atoms as u32]);
@@ -96,7 +97,7 @@ impl XtcEncoder {
         groups::pack(integers, small_index, &mut bits);
         let n_bytes = bits.finish();
         out[size_at..start].copy_from_slice(&(n_bytes as u64).to_be_bytes()[8 - n_size_bytes..]);
-        // Behind the end, stores of whole words may have left bits; what is padded must be zero.
+        // Stores of whole words may have left bits after the end, and the padding must be zero.
         out.truncate(start + n_bytes);
         out.resize(start + n_bytes.next_multiple_of(4), 0);
         Ok(())
@@ -123,8 +124,10 @@ impl Encoder for XtcEncoder {
     }
 }
 
-/// The vectors in nm; zeros for no cell. Lengths are scaled before they become vectors, as MDAnalysis does it.
-/// Vectors are divided: of most of them that gives back the number that the factor 10 was applied to.
+/// Returns the box vectors in nm; zeros if there is no cell.
+///
+/// Lengths are scaled before they become vectors, as in MDAnalysis. Vectors are divided by 10. For most numbers, this
+/// restores the value from which multiplication by 10 produced them.
 fn box_vectors(cell: Option<UnitCell>) -> [[f32; 3]; 3] {
     match cell {
         None => [[0.0; 3]; 3],

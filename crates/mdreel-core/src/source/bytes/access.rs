@@ -1,25 +1,25 @@
-//! How the bytes of a file are reached.
+//! Ways to access the bytes of a file.
 
 use std::fs::File;
 
 /// The way in which bytes come from a file into the memory of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Access {
-    /// A memory map where it pays and is safe (a local file system), otherwise positioned reads.
+    /// A memory map if that is worthwhile and safe (on a local file system), otherwise positioned reads.
     #[default]
     Auto,
-    /// A memory map. Where the system refuses one, positioned reads take its place.
+    /// A memory map. If the operating system refuses it, positioned reads are used.
     Map,
-    /// Positioned reads (`pread`) into memory that is used again.
+    /// Positioned reads (`pread`) into a buffer that is reused.
     Read,
 }
 
-/// Whether `file` lies on a file system whose pages live in this machine's page cache and nowhere else.
+/// Returns whether `file` lies on a file system whose pages are cached only in the page cache of this machine.
 ///
-/// The list names what is known to be local, not what is known to be remote: a parallel file system that nobody has
-/// heard of must not be mapped. Network and FUSE file systems are left out because a map reads them page by page and
-/// turns every lost connection into a signal; ZFS because it copies into a second cache for maps alone. Numbers:
-/// `include/uapi/linux/magic.h` of Linux, and the file systems' own headers for those kept outside it.
+/// The list contains file systems known to be local instead of those known to be remote, because an unknown parallel
+/// file system must not be mapped. Network and FUSE file systems are excluded: a map reads them page by page and turns
+/// every lost connection into a signal. ZFS is excluded because it copies mapped pages into a second cache. The numbers
+/// are from `include/uapi/linux/magic.h` of Linux, and from the headers of file systems maintained outside Linux.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(in crate::source) fn is_local(file: &File) -> bool {
     use std::os::fd::AsRawFd;
@@ -47,11 +47,11 @@ pub(in crate::source) fn is_local(file: &File) -> bool {
     let mut facts: libc::statfs = unsafe { std::mem::zeroed() };
     // SAFETY: the descriptor is open and `facts` is writable.
     let answer = unsafe { libc::fstatfs(file.as_raw_fd(), &mut facts) };
-    // The field's type differs between architectures; the numbers are 32 bits wide on all.
+    // The type of the field differs between architectures; the numbers are 32 bits wide on all of them.
     answer == 0 && LOCAL.contains(&(facts.f_type as u32))
 }
 
-/// Whether `file` lies on a file system that the system calls local.
+/// Returns whether `file` lies on a file system that the operating system calls local.
 #[cfg(target_vendor = "apple")]
 pub(in crate::source) fn is_local(file: &File) -> bool {
     use std::os::fd::AsRawFd;
@@ -63,7 +63,7 @@ pub(in crate::source) fn is_local(file: &File) -> bool {
     answer == 0 && facts.f_flags & libc::MNT_LOCAL as u32 != 0
 }
 
-/// Other systems have no common interface for their mounts.
+/// Returns `false`: other systems have no common interface for their mounts.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
 pub(in crate::source) fn is_local(_file: &File) -> bool {
     false

@@ -1,8 +1,8 @@
-//! SIGBUS, which the system sends when a mapped page no longer belongs to the file.
+//! Handling of SIGBUS, which the kernel sends when a mapped page no longer belongs to the file.
 //!
-//! The rest of the core keeps no module state. Here it cannot be avoided: a signal's handler belongs to the process
-//! and is called with nothing but an address, so what it must know has to be in statics. They are atomics in a table
-//! of fixed size, which the handler reads without a lock and without allocating (signal-safety(7)).
+//! The rest of the core keeps no module state. Here it cannot be avoided: a signal handler belongs to the process and
+//! receives nothing but an address, so its data must be in statics. They are atomics in a table of fixed size. The
+//! handler reads the table without a lock and without allocating memory (signal-safety(7)).
 
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -10,26 +10,26 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
 
-/// Maps that can be guarded at a time. When all places are taken, files are read instead.
+/// Maximum number of guarded maps. When all slots are taken, files are read instead.
 const N_SLOTS: usize = 1024;
 
-/// `start` of a slot that has been taken but not filled: no page lies there.
+/// Value of `start` in a slot that is taken but not yet filled. No page has this address.
 const TAKEN: usize = 1;
 
 static SLOTS: [Slot; N_SLOTS] = [const { Slot::new() }; N_SLOTS];
 
-/// Previous action for SIGBUS; written once, before the handler is installed, and never freed.
+/// Previous action for SIGBUS. It is written once, before our handler is installed, and never freed.
 static PREVIOUS: AtomicPtr<libc::sigaction> = AtomicPtr::new(ptr::null_mut());
 
-/// A power of two; written before our handler is in place.
+/// Page size, a power of two. It is written before our handler is installed.
 static PAGE: AtomicUsize = AtomicUsize::new(0);
 
-/// A guarded map, or a free place (`start` is 0).
+/// A guarded map, or a free slot (`start` is 0).
 #[derive(Debug)]
 struct Slot {
     start: AtomicUsize,
     end: AtomicUsize,
-    /// The first address that could not be read; 0 while all is well.
+    /// The first address that could not be read; 0 if there is none.
     broken_at: AtomicUsize,
 }
 
@@ -38,8 +38,8 @@ impl Slot {
         Slot { start: AtomicUsize::new(0), end: AtomicUsize::new(0), broken_at: AtomicUsize::new(0) }
     }
 
-    /// The addresses guarded, if `address` is among them. `start` is read twice: it tells whether the slot went to
-    /// another map in between.
+    /// Returns the guarded addresses if `address` is one of them. It reads `start` twice to detect that the slot was
+    /// given to another map in between.
     fn guards(&self, address: usize) -> Option<Range<usize>> {
         let start = self.start.load(Ordering::Acquire);
         let end = self.end.load(Ordering::Acquire);
@@ -52,15 +52,15 @@ impl Slot {
     }
 }
 
-/// Keeps a range of addresses under guard; ends with its value.
+/// A guard for a range of addresses. Dropping it ends the protection.
 #[derive(Debug)]
 pub(super) struct Guard {
     slot: &'static Slot,
 }
 
 impl Guard {
-    /// Puts `addresses` (whole pages, a map of a file, read-only) under guard. `None`: no place is free, or SIGBUS
-    /// is not ours to handle.
+    /// Guards `addresses`, which must be whole pages of a read-only map of a file. Returns `None` if no slot is free,
+    /// or if our handler does not receive SIGBUS.
     pub(super) fn new(addresses: Range<usize>) -> Option<Self> {
         if !install() {
             return None;
@@ -73,9 +73,10 @@ impl Guard {
         Some(Guard { slot })
     }
 
-    /// The first address that could not be read.
+    /// Returns the first address that could not be read.
     pub(super) fn broken_at(&self) -> Option<usize> {
-        // The bytes were read before; on processors that reorder loads the flag must not be.
+        // The mapped bytes were read before. The fence keeps the processor from moving the load of the flag before
+        // those reads.
         fence(Ordering::Acquire);
         let address = self.slot.broken_at.load(Ordering::Acquire);
         (address != 0).then_some(address)
@@ -94,10 +95,10 @@ impl Drop for Guard {
     }
 }
 
-/// Whether a SIGBUS on this thread reaches our handler. Somebody may have put another one over it, or blocked the
-/// signal; then maps are not safe, and we do not fight over who comes first.
+/// Returns whether a SIGBUS on this thread reaches our handler. Other code may have replaced the handler or blocked the
+/// signal. Maps are then unsafe, and we do not install our handler again.
 pub(super) fn is_handled() -> bool {
-    // SAFETY: plain C structures for which all-zero is a valid value; both calls only write to them.
+    // SAFETY: all-zero is a valid value of these plain C structures, and both calls only write to them.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         let mut blocked: libc::sigset_t = std::mem::zeroed();
@@ -113,12 +114,12 @@ fn handler_address() -> libc::sighandler_t {
     handler as libc::sighandler_t
 }
 
-/// Puts our handler in place when it is needed first.
+/// Installs our handler at the first call. Returns whether the handler receives signals on this thread.
 fn install() -> bool {
     static INSTALLED: OnceLock<bool> = OnceLock::new();
     let installed = *INSTALLED.get_or_init(|| {
-        // SAFETY: plain C structures for which all-zero is a valid value; the handler does only what a handler may
-        // (see there), and finds what it needs because PREVIOUS and PAGE are written first.
+        // SAFETY: all-zero is a valid value of these plain C structures. The handler does only what a handler may do
+        // (see its comments). It finds its data because PREVIOUS and PAGE are written first.
         unsafe {
             let page = libc::sysconf(libc::_SC_PAGESIZE);
             let mut previous: libc::sigaction = std::mem::zeroed();
@@ -129,7 +130,7 @@ fn install() -> bool {
             PREVIOUS.store(Box::into_raw(Box::new(previous)), Ordering::Release);
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = handler_address();
-            // Threads with an alternate stack have it because theirs may be too small for a handler.
+            // Threads with an alternate stack have it because their own stack may be too small for a handler.
             action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
             libc::sigemptyset(&mut action.sa_mask);
             libc::sigaction(libc::SIGBUS, &action, ptr::null_mut()) == 0
@@ -138,10 +139,10 @@ fn install() -> bool {
     installed && is_handled()
 }
 
-/// Called by the system, on the thread that touched the page.
+/// Handles a signal. The kernel calls this function on the thread that touched the page.
 extern "C" fn on_bus_error(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: a handler with SA_SIGINFO is given a valid `info`; for faults (`si_code` above 0, the rest was sent by a
-    // process) it holds the address.
+    // SAFETY: the kernel passes a valid `info` to a handler with SA_SIGINFO. For faults, `si_code` is above 0 and
+    // `info` holds the address. Signals sent by a process have another `si_code`.
     let (by_system, address) = unsafe { ((*info).si_code > 0, (*info).si_addr() as usize) };
     if by_system && SLOTS.iter().any(|slot| replace(slot, address)) {
         return;
@@ -149,17 +150,17 @@ extern "C" fn on_bus_error(signal: c_int, info: *mut libc::siginfo_t, context: *
     pass_on(signal, info, context, by_system);
 }
 
-/// If `slot` guards `address`: puts zeros in place of the map, from there to its end, so the read can go on, and
-/// marks the map as broken.
+/// If `slot` guards `address`, marks the map as broken and replaces it by zeros from this page to its end, so that the
+/// read can continue.
 fn replace(slot: &Slot, address: usize) -> bool {
     let Some(guarded) = slot.guards(address) else { return false };
     let start = address & !(PAGE.load(Ordering::Acquire) - 1);
-    // Marked before the zeros can be seen, by this thread or another.
+    // The map is marked before any thread can see the zeros.
     slot.break_at(address);
     let errno = errno_place();
-    // SAFETY: the pages lie within a map that this table guards, which nobody unmaps while it is being read (slices
-    // of it borrow it) and nobody writes to; mmap is a bare system call, safe in a handler, and the error number that
-    // it may change belongs to the code interrupted and is put back.
+    // SAFETY: the pages lie within a map that this table guards. Nobody unmaps it while it is being read, because
+    // slices of it borrow it, and nobody writes to it. `mmap` is a bare system call and safe in a handler. It may
+    // change the error number, which belongs to the interrupted code and is restored.
     unsafe {
         let kept = *errno;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANON | libc::MAP_FIXED | libc::MAP_NORESERVE;
@@ -172,15 +173,15 @@ fn replace(slot: &Slot, address: usize) -> bool {
 /// Performs the previous action.
 fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void, by_system: bool) {
     let previous = PREVIOUS.load(Ordering::Acquire);
-    // SAFETY: written before this handler was in place, never freed.
+    // SAFETY: PREVIOUS was written before this handler was installed, and it is never freed.
     let (action, flags) = unsafe { ((*previous).sa_sigaction, (*previous).sa_flags) };
     if action == libc::SIG_IGN && !by_system {
         return;
     }
     if action == libc::SIG_DFL || action == libc::SIG_IGN {
-        // The system ends a process that ignores its fault, too: as if we had never been here, the fault is met again
-        // (or the signal sent again) once this handler has returned.
-        // SAFETY: both calls are safe in a handler; an all-zero sigaction is the default action.
+        // The kernel also ends a process that ignores its fault. So the default action is restored. Once this handler has
+        // returned, the fault occurs again, or the raised signal arrives.
+        // SAFETY: both calls are safe in a handler, and an all-zero sigaction is the default action.
         unsafe {
             let default: libc::sigaction = std::mem::zeroed();
             libc::sigaction(signal, &default, ptr::null_mut());
@@ -189,13 +190,13 @@ fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void, by_s
             }
         }
     } else if flags & libc::SA_SIGINFO != 0 {
-        // SAFETY: whoever installed the action said that it is a function of this type.
+        // SAFETY: the code that installed the action declared it to be a function of this type.
         unsafe {
             let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) = std::mem::transmute(action);
             handler(signal, info, context);
         }
     } else {
-        // SAFETY: as above.
+        // SAFETY: the same argument applies.
         unsafe {
             let handler: extern "C" fn(c_int) = std::mem::transmute(action);
             handler(signal);
@@ -205,24 +206,24 @@ fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void, by_s
 
 #[cfg(any(target_os = "linux", target_os = "emscripten", target_os = "hurd"))]
 fn errno_place() -> *mut c_int {
-    // SAFETY: returns the thread's own error number's address, always.
+    // SAFETY: the call always returns the address of the thread's own error number.
     unsafe { libc::__errno_location() }
 }
 
 #[cfg(target_os = "android")]
 fn errno_place() -> *mut c_int {
-    // SAFETY: returns the thread's own error number's address, always.
+    // SAFETY: the call always returns the address of the thread's own error number.
     unsafe { libc::__errno() }
 }
 
 #[cfg(any(target_vendor = "apple", target_os = "freebsd"))]
 fn errno_place() -> *mut c_int {
-    // SAFETY: returns the thread's own error number's address, always.
+    // SAFETY: the call always returns the address of the thread's own error number.
     unsafe { libc::__error() }
 }
 
 #[cfg(any(target_os = "netbsd", target_os = "openbsd"))]
 fn errno_place() -> *mut c_int {
-    // SAFETY: returns the thread's own error number's address, always.
+    // SAFETY: the call always returns the address of the thread's own error number.
     unsafe { libc::__errno() }
 }

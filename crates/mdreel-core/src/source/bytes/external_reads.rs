@@ -6,11 +6,10 @@ use std::ops::Range;
 use super::FileBytes;
 use crate::error::{Error, Result};
 
-/// Reads the bytes that readers load. What a source reads of a file besides, such as single headers and its size, still
-/// comes from the file system.
+/// Another library that reads the bytes for readers. Single headers and the file size still come from the file system.
 pub trait ExternalReads: Send + Sync {
-    /// Fills `target` with the bytes of all `ranges` (ascending, none empty), one range behind the other. Returns how many bytes
-    /// came, which are fewer if the file ends before, or why they cannot be had.
+    /// Fills `target` with the bytes of all `ranges` (ascending, none empty), one range after the other. Returns the
+    /// number of bytes read, which is smaller if the file ends early. On failure, returns the reason.
     fn read(&self, ranges: &[Range<u64>], target: &mut [u8]) -> std::result::Result<usize, String>;
 }
 
@@ -21,7 +20,7 @@ impl fmt::Debug for dyn ExternalReads {
 }
 
 impl FileBytes {
-    /// Has `reads` fill `target` with the bytes of `ranges`.
+    /// Fills `target` with the bytes of `ranges`, read by `reads`.
     pub(super) fn read_externally(
         &self,
         reads: &dyn ExternalReads,
@@ -56,7 +55,7 @@ mod tests {
     use super::super::{Access, OpenFiles};
     use super::*;
 
-    /// A library that has the bytes in memory, and notes what it was asked for.
+    /// A library with the bytes in memory. It records which ranges it was asked for.
     struct Memory {
         bytes: Vec<u8>,
         asked: Mutex<Vec<Range<u64>>>,
@@ -76,7 +75,7 @@ mod tests {
         }
     }
 
-    /// A file of 300,000 zeros, and a library that returns other bytes for it.
+    /// Creates a file of 300,000 zeros, and a library that returns other bytes for it.
     fn file(bytes: Vec<u8>) -> (tempfile::NamedTempFile, Arc<Memory>, FileBytes) {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), vec![0; 300_000]).unwrap();

@@ -4,32 +4,32 @@ use std::fs::{File, Metadata};
 use std::io::Result;
 use std::path::Path;
 
-/// Return device and number of an open file.
+/// Returns device and inode of an open file.
 #[cfg(unix)]
 pub(super) fn identity(_file: &File, metadata: &Metadata) -> Result<(u64, u64)> {
     Ok(of(metadata))
 }
 
-/// Return volume and number of an open file.
+/// Returns volume and file index of an open file.
 #[cfg(windows)]
 pub(super) fn identity(file: &File, _metadata: &Metadata) -> Result<(u64, u64)> {
     let facts = winapi_util::file::information(file)?;
     Ok((facts.volume_serial_number(), facts.file_index()))
 }
 
-/// Return the identity and the size of the file that has the name `path` now.
+/// Returns the identity and the size of the file at `path` now.
 pub(in crate::source) fn identity_and_size(path: &Path) -> Result<((u64, u64), u64)> {
     identity_and_metadata(path).map(|(identity, metadata)| (identity, metadata.len()))
 }
 
-/// Return the identity and the metadata of the file that has the name `path` now.
+/// Returns the identity and the metadata of the file at `path` now.
 #[cfg(unix)]
 pub(super) fn identity_and_metadata(path: &Path) -> Result<((u64, u64), Metadata)> {
     let metadata = std::fs::metadata(path)?;
     Ok((of(&metadata), metadata))
 }
 
-/// Return the identity and the metadata of the file that has the name `path` now.
+/// Returns the identity and the metadata of the file at `path` now.
 #[cfg(windows)]
 pub(super) fn identity_and_metadata(path: &Path) -> Result<((u64, u64), Metadata)> {
     let file = File::open(path)?;
@@ -44,7 +44,7 @@ fn of(metadata: &Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }
 
-/// Return when a file was last modified and last changed, in ns.
+/// Returns when a file was last modified and last changed, in ns.
 #[cfg(unix)]
 pub(super) fn times(metadata: &Metadata) -> [u64; 2] {
     use std::os::unix::fs::MetadataExt;
@@ -53,8 +53,8 @@ pub(super) fn times(metadata: &Metadata) -> [u64; 2] {
     [in_ns(metadata.mtime(), metadata.mtime_nsec()), in_ns(metadata.ctime(), metadata.ctime_nsec())]
 }
 
-/// Return when a file was last modified and created, in ns. The standard library does not tell when Windows last saw it
-/// change, so a program that sets the modification time back is noticed only by the checksums of the frame index.
+/// Returns when a file was last modified and created, in ns. The standard library does not provide the change time on
+/// Windows. Only the checksums of the frame index reveal a program that sets the modification time back.
 #[cfg(windows)]
 pub(super) fn times(metadata: &Metadata) -> [u64; 2] {
     use std::os::windows::fs::MetadataExt;

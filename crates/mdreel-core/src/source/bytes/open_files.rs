@@ -1,4 +1,4 @@
-//! Open files: a trajectory of thousands of segments must not need as many open files.
+//! A limit on open files. A trajectory of thousands of segments must not need thousands of open files.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -12,10 +12,10 @@ use super::read_ahead;
 use super::stamp::{Facts, Stamp};
 use crate::error::{Error, Result};
 
-/// Files of one trajectory that stay open at a time, at most. Readers at work keep theirs beyond that.
+/// Maximum number of files of one trajectory that stay open. Readers at work keep their files open beyond this limit.
 const MOST: usize = 64;
 
-/// Which files of a trajectory are open: the one that was opened first is closed when there are too many.
+/// The open files of a trajectory. Above the limit, it closes the file that was opened first.
 #[derive(Debug)]
 pub struct OpenFiles {
     limit: usize,
@@ -23,51 +23,51 @@ pub struct OpenFiles {
 }
 
 impl Default for OpenFiles {
-    /// A quarter of the limit of the process, and at most 64.
+    /// Allows a quarter of the process limit, and at most 64 files.
     fn default() -> Self {
         OpenFiles::for_files(MOST)
     }
 }
 
 impl OpenFiles {
-    /// Keeps up to `n_files` open, and no more than a quarter of the files that the process may open.
+    /// Allows `n_files` open files, but at most a quarter of the process limit.
     pub fn for_files(n_files: usize) -> Self {
-        // SAFETY: an all-zero rlimit is a valid value of that plain C structure, which the call fills.
+        // SAFETY: an all-zero rlimit is a valid value of this plain C structure, and the call fills it.
         #[cfg(unix)]
         let allowed = unsafe {
             let mut limit: libc::rlimit = std::mem::zeroed();
             if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 { limit.rlim_cur } else { 0 }
         };
-        // Windows has no limit that a process meets.
+        // Windows has no limit that matters here.
         #[cfg(not(unix))]
         let allowed = u64::MAX;
         OpenFiles::with_limit(n_files.min(usize::try_from(allowed / 4).unwrap_or(n_files)))
     }
 
-    /// At most `limit` files at a time.
+    /// Allows at most `limit` open files.
     pub(crate) fn with_limit(limit: usize) -> Self {
         OpenFiles { limit: limit.max(1), queue: Mutex::default() }
     }
 
-    /// Takes note that the file in `slot` was opened, and closes another if there are too many.
+    /// Records that the file in `slot` was opened, and closes another one if there are too many.
     fn enter(&self, slot: &Arc<Slot>) {
         let closed = {
             let mut queue = lock(&self.queue);
             queue.push_back(Arc::clone(slot));
             if queue.len() > self.limit { queue.pop_front() } else { None }
         };
-        // Outside the lock: unmapping takes time.
+        // The file is closed outside the lock, because unmapping takes time.
         let handle = closed.and_then(|slot| lock(&slot).take());
         drop(handle);
     }
 
-    /// Takes note that the file in `slot` will not be used any more.
+    /// Records that the file in `slot` will not be used any more.
     pub(super) fn leave(&self, slot: &Arc<Slot>) {
         lock(&self.queue).retain(|other| !Arc::ptr_eq(other, slot));
     }
 }
 
-/// A place for a file that may be open.
+/// A place for a file, which may be open.
 pub(super) type Slot = Mutex<Option<Arc<Handle>>>;
 
 /// An open file.
@@ -80,9 +80,9 @@ pub(super) struct Handle {
 }
 
 impl Handle {
-    /// Opens `path`; also returns the metadata of the file.
+    /// Opens `path` and also returns the metadata of the file.
     pub(crate) fn open(path: &Path, access: Access) -> Result<(Self, std::fs::Metadata)> {
-        // Asked before it is opened: a pipe would keep its reader waiting for a writer.
+        // The type is checked before opening, because opening a pipe would block until a writer appears.
         let kind = std::fs::metadata(path).map_err(|error| Error::io(path, error))?.file_type();
         if !kind.is_file() && !kind.is_dir() {
             let message = "not a regular file; trajectories are read by position, not from pipes or devices";
@@ -104,7 +104,7 @@ impl Handle {
         Ok((Handle { file, len: metadata.len(), may_map, map: OnceLock::new() }, metadata))
     }
 
-    /// The map of the file, made when it is first asked for; `None` where it is read instead.
+    /// Returns the map of the file, which the first call creates. Returns `None` if the file is read instead.
     pub(crate) fn map(&self) -> Option<&FileMap> {
         let make = || if self.may_map { FileMap::new(&self.file, self.len) } else { None };
         self.map.get_or_init(make).as_ref()
@@ -116,11 +116,11 @@ impl Handle {
 pub(super) struct Reopened {
     path: PathBuf,
     access: Access,
-    /// What the system said of it as it was first opened.
+    /// The facts that the file system reported when the file was first opened.
     facts: OnceLock<Facts>,
-    /// What another process saw of it, if that process has opened the trajectory.
+    /// The stamp that another process took, if that process has opened the trajectory.
     stamp: Option<Stamp>,
-    /// Size when it was first opened.
+    /// Size in bytes when the file was first opened.
     pub len: u64,
     slot: Arc<Slot>,
     open_files: Arc<OpenFiles>,
@@ -135,13 +135,13 @@ impl Reopened {
         Ok(Reopened { path: path.to_owned(), access, facts, stamp: None, len: metadata.len(), slot, open_files })
     }
 
-    /// A file that another process has opened and stamped: it is opened here when it is first needed.
+    /// Returns a file that another process has opened and stamped. This process opens it when it is first needed.
     pub(crate) fn stamped(path: &Path, access: Access, stamp: Stamp, open_files: Arc<OpenFiles>) -> Self {
         let (path, len) = (path.to_owned(), stamp.len);
         Reopened { path, access, facts: OnceLock::new(), stamp: Some(stamp), len, slot: Arc::default(), open_files }
     }
 
-    /// What the system said of the file as it was first opened here; `None` before that.
+    /// Returns the facts that the file system reported when this process first opened the file; `None` before that.
     pub(crate) fn facts(&self) -> Option<&Facts> {
         self.facts.get()
     }
@@ -150,7 +150,7 @@ impl Reopened {
         &self.path
     }
 
-    /// The open file. Returns an error if another file has its name by now.
+    /// Returns the open file. Returns an error if the name now belongs to another file.
     pub(crate) fn handle(&self) -> Result<Arc<Handle>> {
         let mut slot = lock(&self.slot);
         if let Some(handle) = &*slot {
@@ -175,7 +175,7 @@ impl Reopened {
         let handle = Arc::new(Handle { len: self.len, ..handle });
         self.facts.get_or_init(|| found);
         *slot = Some(Arc::clone(&handle));
-        // Entering may close another file, whose slot is then locked: never while this one is.
+        // `enter` may lock the slot of another file to close it. This slot must not be locked at that time.
         drop(slot);
         self.open_files.enter(&self.slot);
         Ok(handle)
@@ -193,7 +193,7 @@ fn facts_of(path: &Path, handle: &Handle, metadata: &std::fs::Metadata) -> Resul
     Ok(Facts { identity, times: times(metadata) })
 }
 
-/// The guarded data is also valid after a panic.
+/// Locks a mutex. Its data stays valid after a panic.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,26 +1,26 @@
-//! Reading ahead: asks storage for scattered bytes, all at once, before the first of them is waited for.
+//! Read-ahead. It requests all scattered bytes from storage before the reader waits for the first of them.
 
 use std::fs::File;
 use std::ops::Range;
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd", target_vendor = "apple"))]
 use std::os::fd::AsRawFd;
 
-/// The system takes a larger wish than this only in part.
+/// Maximum size of a request in bytes. The operating system serves a larger one only in part.
 const WISH: u64 = 1 << 20;
 
-/// One worker's view of how it moves through a file.
+/// The access pattern of one worker in a file.
 ///
-/// Reading that goes straight on is left to the system, which reads ahead in large pieces ([`FileMap`], [`FileBytes`])
-/// and keeps them in large pages. Pages that were asked for are small, and every later map of them costs more
-/// (`docs/design/002-reading-bytes.md`): only ranges that the system cannot predict are requested.
+/// Sequential reads are left to the operating system, which reads ahead in large pieces ([`FileMap`], [`FileBytes`])
+/// and keeps them in large pages. Requested pages are small, and every later map of them costs more
+/// (`docs/design/002-reading-bytes.md`). So only ranges that the operating system cannot predict are requested.
 ///
 /// [`FileMap`]: super::map::FileMap
 /// [`FileBytes`]: super::FileBytes
 #[derive(Debug)]
 pub(super) struct ReadAhead {
-    /// Where the last load began and ended.
+    /// The range from the beginning to the end of the last load.
     last: Range<u64>,
-    /// Whether loads go straight on, with a leap to the next block now and then.
+    /// Whether loads are sequential, apart from an occasional jump to the next block.
     goes_on: bool,
 }
 
@@ -31,10 +31,10 @@ impl Default for ReadAhead {
 }
 
 impl ReadAhead {
-    /// Before the bytes of `runs` (ascending) are read: asks for them if they lie scattered and are not in memory.
+    /// Requests the bytes of `runs` (ascending) before they are read, if they are scattered and not in memory.
     ///
-    /// Whether bytes are in memory is told from the last one alone, by one system call. It may err where a file is
-    /// partly in memory, which costs time only.
+    /// One system call on the last byte decides whether the bytes are in memory. The answer may be wrong if only a part
+    /// of the file is in memory, which costs nothing but time.
     pub(super) fn before(&mut self, file: &File, runs: &[Range<u64>], near: u64) {
         let (Some(first), Some(last)) = (runs.first(), runs.last()) else { return };
         let (start, end) = (first.start, last.end);
@@ -49,63 +49,66 @@ impl ReadAhead {
     }
 }
 
-/// Tells the system that the bytes of `file` will mostly be read in order: Linux then reads twice as far ahead.
+/// Tells the operating system that most reads of `file` will be sequential. Linux then doubles its read-ahead.
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
 pub(super) fn expect_order(file: &File) {
-    // SAFETY: an open descriptor; the advice changes no byte.
+    // SAFETY: the descriptor is open, and the advice changes no byte.
     unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_SEQUENTIAL) };
 }
 
-/// Other systems find out by themselves.
+/// Does nothing: other systems detect sequential reads themselves.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
 pub(super) fn expect_order(_file: &File) {}
 
-/// Asks the system to fetch `bytes`, without waiting for them.
+/// Asks the operating system to fetch `bytes`, without waiting for them.
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
 fn ask(file: &File, bytes: Range<u64>) {
     let mut at = bytes.start;
     while at < bytes.end {
         let length = WISH.min(bytes.end - at);
-        // SAFETY: an open descriptor; the advice changes no byte.
+        // SAFETY: the descriptor is open, and the advice changes no byte.
         unsafe { libc::posix_fadvise(file.as_raw_fd(), at as _, length as _, libc::POSIX_FADV_WILLNEED) };
         at += length;
     }
 }
 
-/// Asks the system to fetch `bytes`, without waiting for them.
+/// Asks the operating system to fetch `bytes`, without waiting for them.
 #[cfg(target_vendor = "apple")]
 fn ask(file: &File, bytes: Range<u64>) {
     let mut at = bytes.start;
     while at < bytes.end {
         let length = WISH.min(bytes.end - at);
         let wish = libc::radvisory { ra_offset: at as _, ra_count: length as _ };
-        // SAFETY: an open descriptor and a valid structure; the advice changes no byte.
+        // SAFETY: the descriptor is open and the structure valid; the advice changes no byte.
         unsafe { libc::fcntl(file.as_raw_fd(), libc::F_RDADVISE, &wish) };
         at += length;
     }
 }
 
-/// Other systems read ahead on their own.
+/// Does nothing: other systems read ahead on their own.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd", target_vendor = "apple")))]
 fn ask(_file: &File, _bytes: Range<u64>) {
     let _ = WISH;
 }
 
-/// Whether the byte at `offset` can be had without waiting (or could not be had at all).
+/// Returns whether the byte at `offset` can be read without waiting, or cannot be read at all.
 ///
-/// By `preadv2` with RWF_NOWAIT (Linux 4.14), as mincore(2) says "yes" to all who may not write to the file. Called by
-/// number, since C libraries of the age that Python wheels are built for have no name for it.
+/// This uses `preadv2` with RWF_NOWAIT (Linux 4.14), because mincore(2) answers "yes" to every process that may not
+/// write to the file. The system call is made by number: the old C libraries for which Python wheels are built have no
+/// wrapper for it.
 #[cfg(all(any(target_os = "linux", target_os = "android"), target_pointer_width = "64"))]
 fn in_memory(file: &File, offset: u64) -> bool {
     let mut byte = 0u8;
     let place = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
-    // SAFETY: an open descriptor and one writable byte; the offset's upper half is unused on 64-bit systems.
+    // SAFETY: the descriptor is open and one byte is writable. On 64-bit systems, the upper half of the offset is
+    // unused.
     let answer =
         unsafe { libc::syscall(libc::SYS_preadv2, file.as_raw_fd(), &raw const place, 1, offset, 0, libc::RWF_NOWAIT) };
     answer >= 0
 }
 
-/// Where the system cannot tell, it is asked every time: bytes in memory are not fetched again.
+/// Returns `false`, since these systems cannot tell. Bytes in memory are requested, but the system does not fetch them
+/// again.
 #[cfg(not(all(any(target_os = "linux", target_os = "android"), target_pointer_width = "64")))]
 fn in_memory(_file: &File, _offset: u64) -> bool {
     false

@@ -1,4 +1,4 @@
-//! Loading ranges of bytes.
+//! Readers that load ranges of bytes.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,28 +10,29 @@ use super::remote::Stream;
 use super::{FileBytes, MARGIN, Storage};
 use crate::error::Result;
 
-/// Ranges closer than this are read in one call: copying the bytes between them costs less than a second call.
+/// Largest gap in bytes between ranges that are read in one call. Copying the bytes in the gap costs less than a second
+/// call.
 const COALESCE: u64 = 16 << 10;
 
-/// The same for requests to a server, and for calls of another library.
+/// The same gap for requests to a server, and for calls of another library.
 const COALESCE_REMOTE: u64 = 64 << 10;
 
-/// Runs shorter than this are copied even where the file is mapped: below it, setting up and tearing down the page
-/// table costs more than the copy (`docs/design/002-reading-bytes.md`).
+/// Runs shorter than this number of bytes are copied even if the file is mapped. Below it, the setup and removal of
+/// page table entries costs more than the copy (`docs/design/002-reading-bytes.md`).
 const LEAST_MAPPED: u64 = 32 << 10;
 
-/// Where a loaded range lies.
+/// The place of a loaded range.
 #[derive(Debug, Clone)]
 enum Place {
     Map(Range<usize>),
     Arena(Range<usize>),
 }
 
-/// One worker's reader: loads a few ranges of bytes at a time, from a map or into memory that it uses again.
+/// The reader of one worker. It loads a few ranges of bytes at a time, from a map or into a buffer that it reuses.
 #[derive(Debug)]
 pub struct ByteReader<'a> {
     file: &'a FileBytes,
-    /// The open file, from the first load on, and whether it is mapped.
+    /// The open file and whether it is mapped; `None` before the first load.
     handle: Option<(Arc<Handle>, bool)>,
     read_ahead: ReadAhead,
     held: Held,
@@ -55,12 +56,13 @@ impl<'a> ByteReader<'a> {
         }
     }
 
-    /// Announces that no bytes from `end` on will be read; requests to a server go ahead up to there.
+    /// Announces that the worker reads no bytes from `end` on. The reader then requests bytes ahead from a server only
+    /// up to `end`.
     pub(crate) fn expect_until(&mut self, end: u64) {
         self.stream.expect_until(end.min(self.file.len()));
     }
 
-    /// The open file and whether it is mapped; `None` if it lies behind a network.
+    /// Returns the open file and whether it is mapped. Returns `None` for a remote file.
     fn handle(&mut self) -> Result<Option<(Arc<Handle>, bool)>> {
         let Storage::Local(file) = &self.file.storage else { return Ok(None) };
         if self.handle.is_none() {
@@ -76,8 +78,8 @@ impl<'a> ByteReader<'a> {
         handle.map().filter(|_| *is_mapped)
     }
 
-    /// Loads `ranges` (ascending, within the file) and returns how many bytes were read. What was loaded before
-    /// is gone.
+    /// Loads `ranges` (ascending, within the file) and returns the number of bytes read. Ranges loaded before become
+    /// invalid.
     pub fn load(&mut self, ranges: &[Range<u64>]) -> Result<u64> {
         self.places.clear();
         let handle = self.handle()?;
@@ -93,14 +95,14 @@ impl<'a> ByteReader<'a> {
         let mut next = 0;
         for i in 0..self.runs.len() {
             let run = self.runs[i].clone();
-            // Which ranges make up the run: all that lie within it from here on, as they ascend.
+            // The members of the run are all ranges from `next` on that lie within it, because the ranges ascend.
             let inside = |range: &Range<u64>| run.start <= range.start && range.end <= run.end;
             let count = ranges[next..].iter().take_while(|range| inside(range)).count();
             let members = &ranges[next..next + count];
             next += count;
             let from = |range: &Range<u64>, start: u64| (range.start - start) as usize..(range.end - start) as usize;
             match map {
-                // Bytes behind the last page cannot be read, so the end of a file may have to be copied.
+                // Bytes after the last page cannot be read, so the end of a file may have to be copied.
                 Some(map)
                     if run.end - run.start >= LEAST_MAPPED
                         && run.end.saturating_add(MARGIN as u64) <= map.len() as u64 =>
@@ -133,7 +135,7 @@ impl<'a> ByteReader<'a> {
         Ok(self.runs.iter().map(|run| run.end - run.start).sum())
     }
 
-    /// Joins ranges that are closer than `near` to runs.
+    /// Joins ranges into runs if the gap between them is at most `near` bytes.
     fn join(&mut self, ranges: &[Range<u64>], near: u64) -> Result<()> {
         self.runs.clear();
         for range in ranges {
@@ -148,7 +150,7 @@ impl<'a> ByteReader<'a> {
         Ok(())
     }
 
-    /// The bytes of the `i`-th range loaded. At least [`MARGIN`] more bytes may be read behind them.
+    /// Returns the bytes of the `i`-th loaded range. At least [`MARGIN`] more bytes may be read after them.
     pub fn get(&self, i: usize) -> &[u8] {
         match &self.places[i] {
             Place::Map(range) => &self.mapped()[range.clone()],
@@ -156,7 +158,7 @@ impl<'a> ByteReader<'a> {
         }
     }
 
-    /// The bytes of the `i`-th range loaded and [`MARGIN`] more of undefined content.
+    /// Returns the bytes of the `i`-th loaded range and [`MARGIN`] more bytes of undefined content.
     pub fn get_with_margin(&self, i: usize) -> &[u8] {
         match &self.places[i] {
             Place::Map(range) => &self.mapped()[range.start..range.end + MARGIN],
@@ -164,15 +166,16 @@ impl<'a> ByteReader<'a> {
         }
     }
 
-    /// Confirms, after the loaded bytes were used, that they were the file's. One system call.
+    /// Confirms, after the loaded bytes were used, that they came from the file. This costs one system call.
     ///
-    /// A map of a file that is cut gives zeros, with a signal or (on the page on which the file ends now) without. A
-    /// read that meets the cutting gives zeros as well: the system looks at the size, copies pages, and meanwhile
-    /// their ends are cleared. Both show in the size, which the system changes first.
+    /// If the file has been truncated, its map yields zeros. The kernel sends a signal, except on the page on which the
+    /// file now ends. A read during the truncation yields zeros as well: the kernel reads the size and then copies
+    /// pages, whose ends the truncation clears in the meantime. In both cases the size shows the truncation, because
+    /// the kernel changes the size first.
     pub fn confirm(&self) -> Result<()> {
         self.refuse_broken()?;
         let Some((handle, _)) = &self.handle else { return Ok(()) };
-        // In this order: more of a file that grows may count a moment later.
+        // The order matters: for a growing file, more bytes may count a moment later.
         let expected = self.file.len();
         let size = self.file.size_of(handle)?;
         if size >= expected {

@@ -1,4 +1,4 @@
-//! Remote files: requests for ranges of bytes, and their failures.
+//! Remote files: requests for byte ranges, and retries after failures.
 
 mod stream;
 
@@ -13,22 +13,22 @@ use crate::error::{Error, Result};
 
 pub(super) use stream::Stream;
 
-/// Small reads (headers, the index) come in pieces of this size, which are kept.
+/// Size of the blocks in bytes that small reads (headers, the index) fetch and keep.
 const BLOCK: u64 = 16 << 10;
-/// Pieces that are kept.
+/// Maximum number of blocks kept.
 const MOST_BLOCKS: usize = 512;
-/// Number of attempts for a range before the error is returned.
+/// Number of attempts for a request before the error is returned.
 const ATTEMPTS: u32 = 6;
-/// The pause after the first failure; it doubles with each.
+/// The pause after the first failure. It doubles after each further failure.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
-/// Asks a server for bytes.
+/// A client that requests bytes from a server.
 pub trait Fetch: Send + Sync {
-    /// The bytes of each range (ascending, none empty), or why they cannot be had at the moment.
+    /// Returns the bytes of each range (ascending, none empty), or the reason why they are unavailable at the moment.
     fn fetch(&self, ranges: &[Range<u64>]) -> std::result::Result<Vec<Vec<u8>>, String>;
 }
 
-/// A file behind a network.
+/// A file on a server.
 pub struct RemoteFile {
     url: PathBuf,
     len: u64,
@@ -45,7 +45,7 @@ impl std::fmt::Debug for RemoteFile {
 }
 
 impl RemoteFile {
-    /// The file at `url` of `len` bytes. `version` changes when its content does.
+    /// Describes the file at `url` of `len` bytes. `version` changes whenever the content changes.
     pub fn new(url: &str, len: u64, version: String, fetch: Arc<dyn Fetch>) -> Self {
         RemoteFile { url: url.into(), len, version, fetch, blocks: Mutex::default(), n_fetched: AtomicU64::new(0) }
     }
@@ -66,7 +66,7 @@ impl RemoteFile {
         self.n_fetched.load(Ordering::Relaxed)
     }
 
-    /// The bytes of each range. After a failure, the request is repeated with increasing pauses.
+    /// Fetches the bytes of each range. After a failure, it repeats the request with increasing pauses.
     fn fetch(&self, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>> {
         let mut pause = FIRST_PAUSE;
         let mut attempt = 1;
@@ -92,7 +92,7 @@ impl RemoteFile {
         }
     }
 
-    /// Fills `buffer` from `offset` on, from the pieces that are kept where they have it.
+    /// Fills `buffer` with the bytes from `offset` on. It takes them from the blocks kept where possible.
     pub(super) fn read_exact(&self, buffer: &mut [u8], offset: u64) -> Result<()> {
         let end = offset.saturating_add(buffer.len() as u64);
         if end > self.len {
@@ -144,7 +144,7 @@ mod tests {
     use super::super::FileBytes;
     use super::*;
 
-    /// A server that has a file in memory and fails every so often, in one way or the other.
+    /// A server with a file in memory. Every n-th request fails, in one of two ways.
     struct Server {
         bytes: Vec<u8>,
         fails_every: u64,
@@ -178,7 +178,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(24))]
         #[test]
         fn remote_gives_the_bytes_asked_for(
-            // Steps on or back and lengths, in units that cross chunks within a few loads.
+            // Steps forward or back and lengths, in units that cross chunks within a few loads.
             steps in prop::collection::vec((-300_000i64..900_000, 0u64..1_500_000, 1usize..4), 1..12),
             until in prop::option::of(0u64..12_000_000),
             fails_every in prop::option::of(3u64..7),
@@ -223,7 +223,7 @@ mod tests {
             file.read_exact(&mut buffer, offset).unwrap();
             assert_eq!(buffer, bytes[offset as usize..offset as usize + 10]);
         }
-        // The first block, two at whose border the third read lies, and the last.
+        // Fetched blocks: the first one, the two that share the border crossed by the third read, and the last one.
         assert_eq!(file.n_fetched(), Some(3 * BLOCK + 300_000 % BLOCK));
         let error = file.read_exact(&mut [0; 10], 299_991).unwrap_err().to_string();
         assert!(error.contains("test://file, byte 299991") && error.contains("ends at byte 300000"), "{error}");

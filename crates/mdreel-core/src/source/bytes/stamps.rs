@@ -1,4 +1,4 @@
-//! What the file system says of many files, so that a later run notices that one of them has changed.
+//! File system facts about many files. With them, a later run notices that one of the files has changed.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use serde::{Deserialize, Serialize};
 use super::identity::{identity_and_metadata, times};
 use super::stamp::{Facts, Stamp, machine};
 
-/// Files that a thread looks at before it takes the next ones.
+/// Number of files that a thread takes from the list at a time.
 const AT_ONCE: usize = 64;
-/// Age in ns from which each later change of a file changes its times: no common file system counts coarser than this.
+/// Age in ns from which any later change of a file alters its times. No common file system has coarser timestamps.
 const SETTLED_NS: u64 = 2_000_000_000;
 
-/// What one machine has seen of several files.
+/// Facts about several files, as seen on one machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::source) struct Stamps {
     machine: Option<Arc<str>>,
     files: Vec<Seen>,
 }
 
-/// What was seen of a file.
+/// Facts about one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Seen {
     /// Size in bytes.
@@ -32,8 +32,8 @@ struct Seen {
 }
 
 impl Stamps {
-    /// Looks at files without opening them, on several threads; `None` if one of them is not there or no regular file.
-    /// The calling thread does `meanwhile` first.
+    /// Queries files without opening them, on several threads. Returns no stamps if one of the paths is missing or not
+    /// a regular file. The calling thread runs `meanwhile` first.
     pub(in crate::source) fn of<T>(paths: &[&Path], meanwhile: impl FnOnce() -> T) -> (Option<Self>, T) {
         let next = AtomicUsize::new(0);
         let look = || {
@@ -51,7 +51,7 @@ impl Stamps {
             let others: Vec<_> = (1..n_threads).filter_map(start).collect();
             let other = meanwhile();
             let mut found = look();
-            // The files of a thread that was lost are missing, which is noticed below.
+            // If a thread failed, its files are missing, which the length check below notices.
             others.into_iter().filter_map(|thread| thread.join().ok()).for_each(|more| found.extend(more));
             (found, other)
         });
@@ -61,18 +61,18 @@ impl Stamps {
         ((stamps.files.len() == paths.len()).then_some(stamps), other)
     }
 
-    /// Number of files.
+    /// Returns the number of files.
     pub(in crate::source) fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// The stamp of the `i`-th file.
+    /// Returns the stamp of the `i`-th file.
     pub(in crate::source) fn get(&self, i: usize) -> Stamp {
         let Seen { len, facts } = self.files[i];
         Stamp::seen_on(self.machine.clone(), len, facts)
     }
 
-    /// Whether these are the files that `stamps` were made of, as far as they say.
+    /// Returns whether `stamps` describe the same files, as far as their facts tell.
     pub(in crate::source) fn agree<'a>(&self, stamps: impl ExactSizeIterator<Item = &'a Stamp>) -> bool {
         let is_same = |(seen, stamp): (&Seen, &Stamp)| {
             seen.len == stamp.len && stamp.facts.is_some_and(|facts| seen.is_of(&facts))
@@ -80,13 +80,14 @@ impl Stamps {
         stamps.len() == self.files.len() && self.files.iter().zip(stamps).all(is_same)
     }
 
-    /// Whether `self` was seen of the same files as `earlier`, which nobody has changed since.
+    /// Returns whether `self` describes the same files as `earlier`, unchanged since then.
     pub(in crate::source) fn are_unchanged(&self, earlier: &Stamps) -> bool {
         let is_same = |(now, then): (&Seen, &Seen)| now.len == then.len && now.is_of(&then.facts);
         self.files.len() == earlier.files.len() && self.files.iter().zip(&earlier.files).all(is_same)
     }
 
-    /// Whether each later change of a file will be seen in its times: they are older than file systems count.
+    /// Returns whether any later change of a file will show in its times. This is so once all times are older than the
+    /// resolution of file systems.
     pub(in crate::source) fn are_settled(&self) -> bool {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64);
         let is_old = |time: u64| time.saturating_add(SETTLED_NS) <= now;
@@ -100,8 +101,8 @@ impl Seen {
         metadata.is_file().then(|| Seen { len: metadata.len(), facts: Facts { identity, times: times(&metadata) } })
     }
 
-    /// Whether the number and the times of the file are the same. A file system may be another device on another
-    /// machine, and after a restart.
+    /// Returns whether inode and times of the file are the same. The device number is ignored: the same file system may
+    /// have another one on another machine, or after a reboot.
     fn is_of(&self, facts: &Facts) -> bool {
         self.facts.identity.1 == facts.identity.1 && self.facts.times == facts.times
     }

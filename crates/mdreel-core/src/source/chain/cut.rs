@@ -1,4 +1,4 @@
-//! Cutting: which segments of a chain an extent lies in.
+//! Division of an extent among the segments of a chain.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
 
 impl ChainSource {
-    /// The number of the first frame of each segment, and behind them the number of all frames, if that is known.
+    /// Returns the index of the first frame of each segment, followed by the number of all frames, if known.
     pub(crate) fn known_first_frames(&self) -> Option<&[u64]> {
         self.first_frames.get().map(Vec::as_slice)
     }
@@ -24,7 +24,7 @@ impl ChainSource {
         Ok(())
     }
 
-    /// The parts of `frames` that lie within one segment each, in order.
+    /// Divides `frames` into parts that each lie within one segment, in order.
     pub(crate) fn cut_frames(&self, frames: &FrameSet) -> Result<Vec<Piece>> {
         let firsts = self.first_frames()?;
         let n_frames = firsts[firsts.len() - 1];
@@ -47,7 +47,7 @@ impl ChainSource {
         Ok(pieces)
     }
 
-    /// The parts of a range of the virtual file that lie within one segment each.
+    /// Divides a range of the virtual file into parts that each lie within one segment.
     pub(crate) fn cut_bytes(&self, range: &Range<u64>) -> Vec<Piece> {
         let overlap = |segment: &Segment| {
             range.start.max(segment.bytes.start) - segment.bytes.start

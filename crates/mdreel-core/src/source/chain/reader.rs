@@ -1,4 +1,4 @@
-//! Reader of one worker for a chain.
+//! Chain reader of one worker.
 
 use super::piece::Piece;
 use super::{ChainSource, Segment};
@@ -10,7 +10,7 @@ use crate::source::{AtomSelection, LocatedFrames, Reader};
 use crate::span::{Recorder, SpanKind};
 
 impl ChainSource {
-    /// A reader of `wanted` quantities of the selected atoms.
+    /// Creates a reader of the `wanted` quantities of the selected atoms.
     pub(super) fn chain_reader<'a>(&'a self, atoms: &'a AtomSelection, wanted: Quantities) -> Box<dyn Reader + 'a> {
         Box::new(ChainReader {
             chain: self,
@@ -26,25 +26,25 @@ impl ChainSource {
     }
 }
 
-/// Reads the segments one after another.
+/// A reader that reads the segments one after another.
 struct ChainReader<'a> {
     chain: &'a ChainSource,
     atoms: &'a AtomSelection,
     wanted: Quantities,
     pieces: std::vec::IntoIter<Piece>,
     current: Option<Piece>,
-    /// The reader of one segment, kept for the next block.
+    /// The segment that is open and its reader, kept for the next block.
     open: Option<(usize, Box<dyn Reader + 'a>)>,
-    /// Frames of the block read so far.
+    /// Number of frames of the block read so far.
     n_read: u64,
-    /// Frames of the block read before the current piece.
+    /// Number of frames of the block before the current piece.
     n_before: u64,
     located: LocatedFrames,
 }
 
 impl ChainReader<'_> {
-    /// Notes what the piece just ended has located, in virtual bytes. Returns an error if it left bytes of its segment
-    /// unread though the block goes on in the next one.
+    /// Records which frames the finished piece has located, in bytes of the virtual file. Returns an error if bytes of
+    /// its segment are unread although the block continues in the next segment.
     fn note_located(&mut self) -> Result<()> {
         let Some(Piece { segment, extent: Extent::Bytes(_), .. }) = &self.current else { return Ok(()) };
         let Some((_, reader)) = &mut self.open else { return Ok(()) };
@@ -64,7 +64,7 @@ impl ChainReader<'_> {
         Ok(())
     }
 
-    /// Reads the next frames: each segment by `read`.
+    /// Reads the next frames. `read` is called with the reader of the current segment.
     fn read_next(
         &mut self,
         batch: &mut FrameBatch,

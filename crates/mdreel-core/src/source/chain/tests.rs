@@ -14,7 +14,7 @@ use crate::source::FrameLocation;
 use crate::source::memory::MemorySource;
 use crate::span::Recorder;
 
-/// Segments of one atom whose x is the frame's number in the chain.
+/// Builds segments of one atom. Its x is the number of the frame in the chain.
 fn chain(lengths: &[usize]) -> ChainSource {
     let mut number = 0;
     let segments = lengths.iter().map(|&length| {
@@ -77,7 +77,7 @@ fn chain_refuses_segments_of_other_atoms() {
     assert!(error.contains("a has 3 atoms, b has 4"), "{error}");
 }
 
-/// Segments of one atom with these times, whose x is the number of the segment.
+/// Builds segments of one atom with these times. Its x is the number of the segment.
 fn timed(times: &[&[f64]], overlaps: Overlaps) -> ChainSource {
     let segments = times.iter().enumerate().map(|(i, times)| {
         let positions = times.iter().flat_map(|_| [i as f32, 0.0, 0.0]).collect();
@@ -105,7 +105,7 @@ fn chain_refuses_to_drop_overlaps_when_time_goes_back_within_a_segment() {
     assert!(error.starts_with("part0: time goes back from 2 ps in frame 1 to 1 ps"), "{error}");
 }
 
-/// A file of frames of `size` bytes each that can be found from anywhere; x is the frame's number in the file.
+/// A file of frames of `size` bytes each, which can be found from anywhere. x is the number of the frame in the file.
 struct Unlocated {
     size: u64,
     n_frames: u64,
@@ -113,7 +113,7 @@ struct Unlocated {
 }
 
 impl Unlocated {
-    /// Whether the located parts join and cover the whole file.
+    /// Returns whether the located parts join and cover the whole file.
     fn is_whole(&self) -> bool {
         let parts = self.located.lock().unwrap();
         let parts: Vec<_> = parts.iter().filter(|part| part.first.is_some()).collect();
@@ -204,7 +204,7 @@ impl Reader for UnlocatedReader {
     }
 }
 
-/// The x of the first atom of each frame.
+/// A kernel that returns the x of the first atom of each frame.
 #[derive(Clone)]
 struct FirstX;
 

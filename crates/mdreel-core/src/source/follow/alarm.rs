@@ -7,30 +7,30 @@ use std::time::{Duration, Instant};
 
 use crate::source::bytes::is_local;
 
-/// The shortest and the longest time between two looks at a file of which the system says nothing.
+/// The shortest and the longest time between two checks of a file for which the system reports no changes.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(1));
 
-/// The descriptor from which notices are read.
+/// The descriptor from which change notifications are read.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 type Notices = std::os::fd::OwnedFd;
 
-/// Other systems are asked again and again.
+/// Notifications, which do not exist on other systems: files are polled there.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 type Notices = std::convert::Infallible;
 
-/// Wakes who waits for a file to grow.
+/// An alarm that wakes a worker when it is time to check a file for growth.
 #[derive(Debug)]
 pub(super) struct Alarm {
     path: PathBuf,
     may_notify: bool,
-    /// What the system tells us of the file and of its directory.
+    /// Notifications about the file and its directory; `None` if the file is polled.
     notices: Option<Notices>,
     pause: Duration,
     next_look: Instant,
 }
 
 impl Alarm {
-    /// An alarm for the file at `path`, which need not be there yet. It polls unless it `may_notify`.
+    /// Creates an alarm for the file at `path`, which need not exist yet. Unless `may_notify` is set, the alarm polls.
     pub(crate) fn new(path: &Path, may_notify: bool) -> Self {
         let path = path.to_owned();
         let mut alarm = Alarm { path, may_notify, notices: None, pause: PAUSES.0, next_look: Instant::now() };
@@ -38,31 +38,32 @@ impl Alarm {
         alarm
     }
 
-    /// Has the system tell of the file that is there now; of one that is not, of what appears in its directory.
+    /// Asks the system to report changes of the directory, and of the file if it exists. This requires `may_notify` and
+    /// a local file system.
     pub(crate) fn watch(&mut self) {
         let directory = self.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let may_notify = self.may_notify && File::open(directory).is_ok_and(|directory| is_local(&directory));
-        // Where there are too many watches already, polling takes their place.
+        // If no watch can be created, for example because there are too many, the alarm polls instead.
         self.notices = if may_notify { notices_of(&self.path, directory) } else { None };
         self.quicken();
     }
 
-    /// Whether the system says nothing.
+    /// Returns whether the file is polled because the system reports no changes.
     pub(crate) fn is_polling(&self) -> bool {
         self.notices.is_none()
     }
 
-    /// Looks soon again, after something was found.
+    /// Makes the next check due immediately, after something was found.
     pub(crate) fn quicken(&mut self) {
         self.pause = PAUSES.0;
         self.next_look = Instant::now();
     }
 
-    /// Waits for `at_most` that long. Returns whether it is time to look: something may have happened.
+    /// Waits for at most `at_most`. Returns whether it is time for a check.
     pub(crate) fn wait(&mut self, at_most: Duration) -> bool {
         if let Some(notices) = &self.notices {
             wait_for(notices, at_most);
-            // Conditions are looked at as well, of which the system tells nothing.
+            // The check also tests end conditions, which cause no notification.
             return true;
         }
         let left = self.next_look.saturating_duration_since(Instant::now());
@@ -86,13 +87,13 @@ fn notices_of(path: &Path, directory: &Path) -> Option<Notices> {
     let growing = WatchFlags::MODIFY | WatchFlags::ATTRIB | WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF;
     match add_watch(&notices, path, growing) {
         Ok(_) => Some(notices),
-        // Its appearing will be told.
+        // The directory watch will report when the file appears.
         Err(rustix::io::Errno::NOENT) => Some(notices),
         Err(_) => None,
     }
 }
 
-/// Waits until there is a notice, and takes all there are: they only mean that it is time to look.
+/// Waits until there is a notification and consumes all of them. They only mean that it is time for a check.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn wait_for(notices: &Notices, at_most: Duration) {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -1,4 +1,4 @@
-//! Followed files as sources that grow.
+//! Implementation of `Source` and `Growth` for followed files.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -18,7 +18,7 @@ impl Growth for Follow {
 }
 
 impl EndCheck for Follow {
-    /// Returns the defect at the end, after the end was reached.
+    /// Returns an error that describes the defect at the end, if the file has ended with one.
     fn check_end(&self) -> Result<()> {
         self.known().failure.clone().map_or(Ok(()), Err)
     }
@@ -29,12 +29,12 @@ impl Source for Follow {
         self.growing.source().n_atoms()
     }
 
-    /// Frames found so far.
+    /// Returns the number of frames found so far.
     fn n_frames(&self) -> Result<u64> {
         Ok(self.known().index.len() as u64)
     }
 
-    /// Times of the frames found so far.
+    /// Returns the times of the frames found so far.
     fn times(&self) -> Result<Vec<f64>> {
         Ok(self.known().index.frames().map(|frame| frame.time).collect())
     }

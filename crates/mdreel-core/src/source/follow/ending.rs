@@ -6,22 +6,22 @@ use std::time::{Duration, Instant};
 use super::process::Process;
 use crate::error::{Error, Result};
 
-/// When a file that is followed has come to its end. The first condition that is met ends it; where `n_frames` is
-/// given, any other that is met before is an error.
+/// Conditions for the end of a followed file. The first condition that is met ends the file. If `n_frames` is given, it
+/// is an error if another condition is met earlier.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ending {
-    /// It has so many frames.
+    /// The file has this number of frames.
     pub n_frames: Option<u64>,
-    /// Nothing was added for so long.
+    /// Nothing was added to the file for this time.
     pub idle: Option<Duration>,
-    /// There is a file of this name.
+    /// A file with this name exists.
     pub stop_file: Option<PathBuf>,
-    /// The process of this number has ended.
+    /// The process with this number has ended.
     pub process: Option<u32>,
 }
 
 impl Ending {
-    /// Refuses to follow without an end.
+    /// Returns an error if there is no condition, because the file would be followed forever.
     pub(crate) fn check(&self, path: &Path) -> Result<()> {
         if *self == Ending::default() {
             return Err(Error::mismatch(
@@ -36,13 +36,14 @@ impl Ending {
     }
 }
 
-/// Looks after the conditions.
+/// The end conditions and the state needed to check them.
 #[derive(Debug)]
 pub(super) struct Conditions {
     ending: Ending,
     process: Option<Process>,
-    /// The largest size seen, and since when.
+    /// The last size seen.
     size: u64,
+    /// The time at which the size last changed.
     since: Instant,
 }
 
@@ -56,8 +57,8 @@ impl Conditions {
         self.ending.n_frames
     }
 
-    /// Why nothing will be added any more, if somebody has said so. To be asked before the file is looked at, so that
-    /// what was written before counts.
+    /// Returns the reason why nothing will be added any more, if a stop file or a process signals it. Call this before
+    /// reading the size of the file, so that everything written before counts.
     pub(crate) fn said(&self) -> Option<String> {
         if let Some(path) = self.ending.stop_file.as_ref().filter(|path| path.exists()) {
             return Some(format!("there is a file {}", path.display()));
@@ -66,7 +67,8 @@ impl Conditions {
         Some(format!("process {} has ended", process.number))
     }
 
-    /// Takes note of the file's size; says why nothing will be added any more if it has been the same for too long.
+    /// Records the size of the file. Returns the reason why nothing will be added any more, if the size has been the
+    /// same for too long.
     pub(crate) fn see(&mut self, size: u64) -> Option<String> {
         if size != self.size {
             (self.size, self.since) = (size, Instant::now());

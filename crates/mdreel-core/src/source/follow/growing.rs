@@ -1,5 +1,5 @@
-//! Growing file of a format that can be followed: opens it when its first frame is complete, and reports the bytes
-//! behind its last frame.
+//! Growing files of the formats that can be followed. This module opens a file when its first frame is complete, and
+//! classifies the bytes after its last frame.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,19 +18,19 @@ use crate::source::xtc::Xtc;
 use crate::source::xtc::header::Header as XtcHeader;
 use crate::source::{FrameLocation, Source};
 
-/// No header is longer.
+/// Upper limit for the length of a header in bytes.
 const LONGEST_HEADER: usize = 128;
 
 /// The bytes after the last complete frame of a file.
 #[derive(Debug)]
 pub(super) enum Behind {
-    /// A whole frame, and where it ends.
+    /// A whole frame, and the byte at which it ends.
     Frame(FrameLocation, u64),
-    /// Nothing.
+    /// No bytes.
     Nothing,
     /// The beginning of a frame.
     Torn(Fault),
-    /// What is no frame, nor the beginning of one.
+    /// Bytes that are neither a frame nor the beginning of one.
     Wrong(Fault),
 }
 
@@ -42,17 +42,18 @@ pub(super) enum Growing {
     Dcd(Dcd),
 }
 
-/// Why a file cannot be followed, or not yet.
+/// The reason why a file cannot be followed, or cannot be followed yet.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    /// The first frame is not there; what is wrong if that was all.
+    /// The first frame is not complete. The error applies if the file does not grow any more.
     NotYet(Error),
-    /// It is no trajectory, unless what is there changes.
+    /// The file is not a trajectory, unless its content changes.
     Wrong(Error),
 }
 
 impl Growing {
-    /// Opens the file at `path` if its first frame is complete. Of the file counts what `length` says, which is 0 then.
+    /// Opens the file at `path` if its first frame is complete. Only the first `length` bytes of the file count;
+    /// `length` is 0 afterwards.
     pub(crate) fn open(
         path: &Path,
         format: Option<Format>,
@@ -64,7 +65,7 @@ impl Growing {
             _ => Refusal::Wrong(error),
         })?;
         let size = file.size_now().map_err(Refusal::Wrong)?;
-        // To find out what it is, all that is there may be looked at.
+        // All existing bytes may be read to detect the format and to check the first frame.
         length.store(size, Ordering::Release);
         let head = file.read_vec(0..size.min(16)).map_err(Refusal::Wrong)?;
         let not_yet = |error: Error| {
@@ -99,7 +100,7 @@ impl Growing {
         }
     }
 
-    /// The file as a source whose frames are those that count.
+    /// Returns the file as a source. Its frames are those that count.
     pub(crate) fn source(&self) -> &dyn Source {
         match self {
             Growing::Xtc(xtc) => xtc,
@@ -108,7 +109,7 @@ impl Growing {
         }
     }
 
-    /// The file.
+    /// Returns the file.
     pub(crate) fn file(&self) -> &FileBytes {
         match self {
             Growing::Xtc(xtc) => xtc.bytes(),
@@ -117,7 +118,7 @@ impl Growing {
         }
     }
 
-    /// The format.
+    /// Returns the format.
     pub(crate) fn format(&self) -> Format {
         match self {
             Growing::Xtc(_) => Format::Xtc,
@@ -126,12 +127,13 @@ impl Growing {
         }
     }
 
-    /// Whether each frame says where the next one starts, so that somebody must have gone through all of them.
+    /// Returns whether each frame contains the position of the next one. Such frames are located by going through all
+    /// of them.
     pub(crate) fn is_chained(&self) -> bool {
         !matches!(self, Growing::Dcd(_))
     }
 
-    /// Where the first frame starts.
+    /// Returns the byte at which the first frame starts.
     pub(crate) fn start(&self) -> u64 {
         match self {
             Growing::Xtc(_) | Growing::Trr(_) => 0,
@@ -139,7 +141,7 @@ impl Growing {
         }
     }
 
-    /// What stands at `at`, where frame `number` starts, in a file of `size` bytes.
+    /// Classifies the bytes at `at`, where frame `number` starts, in a file of `size` bytes.
     pub(crate) fn behind(&self, number: u64, at: u64, size: u64) -> Result<Behind> {
         if at >= size {
             return Ok(Behind::Nothing);
@@ -152,7 +154,7 @@ impl Growing {
     }
 }
 
-/// Whether the first frame of a file of `size` bytes is whole.
+/// Checks that the first frame of a file of `size` bytes is complete.
 fn first_frame<H: ChainedHeader>(file: &FileBytes, size: u64) -> std::result::Result<(), Refusal> {
     let mut bytes = [0; LONGEST_HEADER];
     let bytes = &mut bytes[..size.min(H::MAX_LEN as u64) as usize];
@@ -175,8 +177,8 @@ fn behind_chained<H: ChainedHeader>(file: &FileBytes, at: u64, size: u64, n_atom
     file.read_exact(bytes, at)?;
     Ok(match check_header::<H>(bytes, at, size, n_atoms) {
         Ok(header) => Behind::Frame(location(&header, at), at + header.frame_len()),
-        // A header that is sound as far as it goes, or not there at all: network file systems may say that a file is
-        // longer before they show what it holds.
+        // The header is valid as far as it goes, or its bytes are still zero. A network file system may report the new
+        // size before it shows the content.
         Err(fault) => match H::parse(bytes) {
             Ok(header) if header.is_none_or(|header| header.n_atoms() == n_atoms) => Behind::Torn(fault),
             Err(_) if is_blank(bytes) => Behind::Torn(fault),
@@ -203,10 +205,10 @@ fn behind_dcd(dcd: &Dcd, number: u64, at: u64, size: u64) -> Result<Behind> {
     })
 }
 
-/// What is wrong with the header of a DCD file of `size` bytes may be that it ends too early.
+/// Classifies an error in the header of a DCD file of `size` bytes. The file may end too early.
 fn torn_header(error: Error, size: u64) -> Refusal {
     match &error {
-        // A record marker was expected where the file has ended, or has just begun to be shown.
+        // A record marker was expected at the end of the file, where bytes are missing or not visible yet.
         Error::Format { place, .. } if place.byte.is_some_and(|byte| byte + 8 > size) => Refusal::NotYet(error),
         _ => Refusal::Wrong(error),
     }

@@ -1,4 +1,4 @@
-//! Check of a growing file for new frames and for its end.
+//! Checks of a growing file for new frames and for its end.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,33 +11,34 @@ use super::growing::{Growing, Refusal};
 use super::settings::Settings;
 use crate::error::{Error, Result};
 
-/// How often who waits for the first frame is asked whether to go on.
+/// Interval at which the caller is asked whether to keep waiting for the first frame.
 const SLICE: Duration = Duration::from_millis(20);
-/// How long one look goes from header to header before it lets others have what it found.
+/// Time after which a check stops at the next header, so that the other workers get the frames found so far.
 pub(super) const LONGEST_LOOK: Duration = Duration::from_millis(20);
-/// Frames handed out together, at most.
+/// Maximum number of frames that one check returns.
 pub(super) const FRAMES_AT_ONCE: usize = 1024;
-/// For how long what is no frame may still become one: storage may show bytes in another order than they were written.
+/// Time during which invalid bytes may still become a frame. Storage may show bytes in another order than they were
+/// written.
 const SECOND_LOOK: Duration = Duration::from_millis(500);
 
-/// What who looks remembers from one look to the next.
+/// State that is kept from one check to the next.
 #[derive(Debug)]
 pub(super) struct Look {
     pub(super) conditions: Conditions,
     pub(super) alarm: Alarm,
     pub(super) doubt: Doubt,
-    /// The size at the look before.
+    /// Size of the file at the previous check.
     pub(super) size: u64,
-    /// Whether it is time to look.
+    /// Whether a check is due.
     pub(super) is_due: bool,
 }
 
-/// Since when something has been wrong at the same place.
+/// The position of invalid bytes, and the time at which they were first seen.
 #[derive(Debug, Default)]
 pub(super) struct Doubt(Option<(u64, Instant)>);
 
 impl Doubt {
-    /// Whether what is wrong at `byte` has been so for too long to be mended.
+    /// Returns whether the bytes at `byte` have been invalid for so long that they will not change any more.
     pub(super) fn is_certain(&mut self, byte: u64) -> bool {
         match self.0 {
             Some((place, since)) if place == byte => since.elapsed() >= SECOND_LOOK,
@@ -92,7 +93,7 @@ pub(super) fn await_file(
     }
 }
 
-/// The size of a file that may not be there yet.
+/// Returns the size of a file that may not exist yet.
 fn size_to_come(path: &Path) -> Result<u64> {
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(metadata.len()),

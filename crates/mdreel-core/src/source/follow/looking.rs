@@ -1,4 +1,4 @@
-//! State of the checks of a followed file: the new frames, and whether the file has ended.
+//! Checks of a followed file: they find new frames and detect the end of the file.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::source::FrameLocation;
 use crate::source::bytes::identity_and_size;
 use crate::source::fault::Fault;
 
-/// Consecutive frames, their end, and the bytes behind them.
+/// Consecutive frames, their end, and what follows them.
 struct Found {
     frames: Vec<FrameLocation>,
     end: u64,
@@ -18,7 +18,7 @@ struct Found {
 }
 
 impl Look {
-    /// Looks, or waits until it is time to, `at_most` so long.
+    /// Checks the file if a check is due. Otherwise it waits until one is due, for at most `at_most`.
     pub(crate) fn look(&mut self, follow: &Follow, at_most: Duration) {
         if !self.is_due {
             self.is_due = self.alarm.wait(at_most);
@@ -29,7 +29,7 @@ impl Look {
             follow.change(|known| known.failure = Some(error));
             return;
         }
-        // While frames arrive, no worker waits.
+        // While frames arrive, the next check is due immediately, so no worker waits.
         self.is_due = follow.known().index.end > before;
         if self.is_due {
             self.alarm.quicken();
@@ -51,7 +51,8 @@ impl Look {
             );
             return Err(Error::format(&follow.path, None, Some(size), message));
         }
-        // Writes of other machines may appear in any order; they have the time between two checks to arrive.
+        // Writes of other machines may appear in any order. With polling, bytes count one check later, so that all of
+        // them have time to arrive.
         let shown = if self.alarm.is_polling() && over.is_none() { size.min(self.size) } else { size };
         self.size = size;
         let wanted = self.conditions.n_frames().unwrap_or(u64::MAX);
@@ -70,7 +71,7 @@ impl Look {
         self.judge(follow, n_frames, found.end, found.rest, over)
     }
 
-    /// Decides what it means that nothing, or no whole frame, stands behind the last of `n_frames` frames.
+    /// Decides what it means that no whole frame follows the last of `n_frames` frames.
     fn judge(&mut self, follow: &Follow, n_frames: u64, end: u64, rest: Behind, over: Option<String>) -> Result<()> {
         let error = |fault: Fault, why: &str| {
             let Fault { byte, message } = fault;
@@ -79,7 +80,7 @@ impl Look {
         };
         let because = |reason: String| format!(", and no more will come: {reason}");
         match (rest, over) {
-            // More of the file is there to be looked at.
+            // Another frame follows. The next check continues there.
             (Behind::Frame(..), _) => Ok(()),
             (Behind::Wrong(fault), Some(reason)) => Err(error(fault, &because(reason))),
             (Behind::Wrong(fault), None) if self.doubt.is_certain(end) => Err(error(fault, "")),
@@ -103,14 +104,14 @@ impl Look {
     }
 }
 
-/// Finds frames from the `number`-th on, which starts at `at`, in the first `size` bytes.
+/// Finds frames in the first `size` bytes. The first one has this `number` and starts at `at`.
 fn find(follow: &Follow, number: u64, mut at: u64, size: u64, wanted: u64) -> Result<Found> {
     let began = Instant::now();
     let mut frames = Vec::new();
     loop {
         let next = number + frames.len() as u64;
         let rest = match follow.growing.behind(next, at, size) {
-            // The file was cut since we have asked for its size: the next look will see that.
+            // The file was truncated after its size was read. The next check will notice this.
             Err(Error::Format { .. }) => Behind::Nothing,
             rest => rest?,
         };
@@ -126,7 +127,7 @@ fn find(follow: &Follow, number: u64, mut at: u64, size: u64, wanted: u64) -> Re
     }
 }
 
-/// The size of the file, if it is still the one that is followed.
+/// Returns the size of the file, if `path` still refers to the followed file.
 fn size_of(follow: &Follow) -> Result<u64> {
     let lost = |what: &str| {
         let n_frames = follow.known().index.len();

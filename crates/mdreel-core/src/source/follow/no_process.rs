@@ -1,8 +1,8 @@
-//! Replacement for processes on systems on which mdreel cannot wait for their end.
+//! Replacement for processes on systems where mdreel cannot wait for their end.
 
 use crate::error::{Error, Result};
 
-/// A process whose end is waited for, of which there is none here.
+/// A process for whose end a reader waits. It cannot be created on this system.
 #[derive(Debug)]
 pub(super) struct Process {
     pub number: u32,

@@ -1,4 +1,4 @@
-//! Process whose end the reader waits for.
+//! Processes for whose end a reader waits.
 
 use std::os::fd::OwnedFd;
 
@@ -8,12 +8,12 @@ use rustix::process::{Pid, test_kill_process};
 
 use crate::error::{Error, Result};
 
-/// A process whose end is waited for.
+/// A process for whose end a reader waits.
 #[derive(Debug)]
 pub(super) struct Process {
     pub number: u32,
     pid: Pid,
-    /// A descriptor that means this process and no later one of the same number; `None` where the system has none.
+    /// A descriptor of exactly this process, never of a later one with the same number. `None` if the system has none.
     descriptor: Option<OwnedFd>,
     was_there: bool,
 }
@@ -31,7 +31,7 @@ impl Process {
         let Some(descriptor) = &self.descriptor else {
             return !self.was_there || test_kill_process(self.pid) == Err(Errno::SRCH);
         };
-        // It can be read from once the process has ended, before its parent has asked for it.
+        // The descriptor becomes readable once the process has ended, even before its parent has waited for it.
         let mut asked = [PollFd::new(descriptor, PollFlags::IN)];
         poll(&mut asked, Some(&Timespec::default())).is_ok_and(|n_ready| n_ready > 0)
     }
@@ -42,7 +42,7 @@ fn open_process(pid: Pid) -> std::result::Result<OwnedFd, Errno> {
     rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())
 }
 
-/// Other systems have no such descriptors.
+/// Returns an error: other systems have no such descriptors.
 #[cfg(not(target_os = "linux"))]
 fn open_process(_pid: Pid) -> std::result::Result<OwnedFd, Errno> {
     Err(Errno::NOSYS)

@@ -1,4 +1,4 @@
-//! Reader of one worker for a followed file.
+//! Reader that one worker uses for a followed file.
 
 use super::Follow;
 use crate::block::{Extent, FrameSet};
@@ -7,13 +7,14 @@ use crate::frame::FrameBatch;
 use crate::source::{Reader, Source};
 use crate::span::Recorder;
 
-/// Reads frames that are there, through the reader of their format.
+/// A reader of existing frames. It uses the reader of their format.
 pub(super) struct FollowReader<'a> {
     follow: &'a Follow,
     reader: Box<dyn Reader + 'a>,
     frames: FrameSet,
-    /// Frames that were handed to the format's reader, and those of them that have not come back.
+    /// Number of frames requested from the format's reader so far.
     n_begun: u64,
+    /// Number of requested frames that the format's reader has not returned yet.
     n_awaited: u64,
     /// Offset to add to the frame numbers of the format's reader.
     base: u64,
@@ -24,7 +25,7 @@ impl<'a> FollowReader<'a> {
         FollowReader { follow, reader, frames: FrameSet::all(0), n_begun: 0, n_awaited: 0, base: 0 }
     }
 
-    /// Has the format's reader go to the next frames: all that follow one another in the file.
+    /// Starts the format's reader on the next frames: all that are consecutive in the file.
     fn begin(&mut self) -> Result<()> {
         let first = self.frames.get(self.n_begun);
         let extent = if self.follow.growing.is_chained() {

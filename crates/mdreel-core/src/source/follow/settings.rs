@@ -6,17 +6,17 @@ use super::ending::Ending;
 use crate::source::format::Format;
 use crate::source::frame_index::Keep;
 
-/// How a file is followed.
+/// Settings for following a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// When it has come to its end.
+    /// The conditions for the end of the file.
     pub ending: Ending,
-    /// The format, where the content is not to decide.
+    /// The format; `None` detects it from the content.
     pub format: Option<Format>,
-    /// How long to wait for the first frame; `None` for as long as it takes.
+    /// The time to wait for the first frame; `None` waits without limit.
     pub timeout: Option<Duration>,
-    /// Where an index of the frames is kept.
+    /// The place where the frame index is kept.
     pub keep: Keep,
-    /// Whether the system may be asked to tell of growth, where the file system is local.
+    /// Whether the system may be asked to report growth, if the file system is local.
     pub may_notify: bool,
 }

@@ -1,9 +1,10 @@
-//! Claims: of many processes that open the same new file at once, one makes its index, and the others wait for it.
+//! Claims on frame indices. If many processes open the same new file at once, one of them builds the index, and the
+//! others wait for it.
 //!
-//! A claim is a small file beside the index, made by exclusive creation, which needs no lock and works on network file
-//! systems. Whoever holds it adds a byte to it now and then. A claim that stays as it is for a while is one of a
-//! process that died: it is taken away. Where no claim can be made, and where one ends without an index, everybody goes
-//! ahead alone: then the index costs more time, and nothing else changes.
+//! A claim is a small file next to the index. Exclusive creation makes it, which needs no lock and works on network
+//! file systems. Its holder appends a byte to it now and then. If a claim does not change for a while, its process has
+//! died, and another process removes the claim. If no claim can be created, or if a claim ends without an index, each
+//! process builds the index itself. This costs more time but changes nothing else.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -16,23 +17,23 @@ use crate::source::bytes::FileBytes;
 
 /// Interval at which the holder of a claim shows that it is alive.
 const BEAT: Duration = Duration::from_millis(500);
-/// How long a claim may stay as it is until its holder is taken for dead. Network file systems show changes late.
+/// Time after which the holder of an unchanged claim is considered dead. Network file systems show changes late.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(6);
-/// The first and the longest pause between two looks.
+/// The first and the longest pause between two checks of a claim.
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(50)];
 
-/// Whose turn it is to make an index.
+/// The result of a claim: the process that builds the index.
 #[derive(Debug)]
 pub(crate) enum Turn {
-    /// Ours; others wait.
+    /// This process builds the index; others wait.
     Ours(Claim),
-    /// Another has made it.
+    /// Another process has built the index.
     Made(FrameIndex),
-    /// No process waits for another.
+    /// This process builds the index; no process waits for another.
     Alone,
 }
 
-/// The right to make an index, given back when dropped.
+/// The right to build an index, released on drop.
 #[derive(Debug)]
 pub(crate) struct Claim {
     path: PathBuf,
@@ -40,8 +41,8 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// Claims the making of the index of `file`, or waits while another makes it. An index that covers no more than the
-    /// first `covered` bytes is no news, and neither is one that is not `believed`.
+    /// Claims the right to build the index of `file`, or waits while another process builds it. An index counts only if
+    /// it covers more than the first `covered` bytes and `believed` accepts it.
     pub(crate) fn take(
         file: &FileBytes,
         keep: Keep,
@@ -55,7 +56,7 @@ impl Claim {
             match create(&path) {
                 Ok(()) => {
                     let claim = Claim { path, beaten: Instant::now() };
-                    // Another may have made it between the caller's look and the claim.
+                    // Another process may have built it between the caller's check and the claim.
                     return made().map_or(Turn::Ours(claim), Turn::Made);
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -64,7 +65,7 @@ impl Claim {
             match wait(&path, patience, &made) {
                 Waited::Made(index) => return Turn::Made(index),
                 Waited::Given => return Turn::Alone,
-                // Unless another process has just taken it over.
+                // The claim is removed, unless another process has just taken it over.
                 Waited::Dead(content) if fs::read(&path).is_ok_and(|now| now == content) => {
                     if fs::remove_file(&path).is_err() {
                         return Turn::Alone;
@@ -75,12 +76,12 @@ impl Claim {
         }
     }
 
-    /// Shows that the holder is alive. Costs nothing if it was called recently.
+    /// Shows that the holder is alive. This costs nothing if it was called recently.
     pub(crate) fn beat(&mut self) {
         if self.beaten.elapsed() >= BEAT {
             self.beaten = Instant::now();
-            // Opened again each time, because closing makes the change visible to other machines. If the file is
-            // missing, the others continue.
+            // The file is opened each time, because closing it makes the change visible to other machines. If the file
+            // is missing, the other processes continue without waiting.
             let _ = OpenOptions::new().append(true).open(&self.path).and_then(|mut file| file.write_all(b"."));
         }
     }
@@ -92,13 +93,13 @@ impl Drop for Claim {
     }
 }
 
-/// Result of waiting.
+/// The result of waiting for the holder of a claim.
 enum Waited {
-    /// An index.
+    /// The holder has built an index.
     Made(FrameIndex),
     /// The claim has disappeared, and there is no index.
     Given,
-    /// The claim stays as it is: so.
+    /// The claim has stopped changing. It has this content.
     Dead(Vec<u8>),
 }
 
@@ -107,7 +108,7 @@ fn create(path: &Path) -> std::io::Result<()> {
         fs::create_dir_all(directory)?;
     }
     let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
-    // So that no two claims look the same.
+    // This content makes each claim unique.
     let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
     write!(file, "{} {:x} {now}", std::process::id(), thread_number())
 }
@@ -117,7 +118,7 @@ fn wait(claim: &Path, patience: Duration, made: &dyn Fn() -> Option<FrameIndex>)
     let [mut pause, longest] = PAUSES;
     loop {
         let now = fs::read(claim).ok();
-        // In this order: the index is kept before the claim is given back.
+        // The order matters: a holder keeps the index before it releases the claim.
         if let Some(index) = made() {
             return Waited::Made(index);
         }
@@ -182,10 +183,10 @@ mod tests {
             }
         });
         assert!(!path.exists());
-        // An index that is known already is no news.
+        // An index that is already known does not count.
         assert!(matches!(take(&file, Keep::Beside, 100, PATIENCE), Turn::Ours(_)));
         assert!(matches!(take(&file, Keep::Beside, 99, PATIENCE), Turn::Made(_)));
-        // Nor does an invalid one.
+        // An invalid index does not count either.
         assert!(matches!(Claim::take(&file, Keep::Beside, 0, PATIENCE, &|_| false), Turn::Ours(_)));
     }
 
@@ -201,7 +202,7 @@ mod tests {
             });
             began.wait();
             drop(claim);
-            // Whether it came before the claim was given back, or after.
+            // The other thread may have come before the claim was released, or after it.
             assert!(matches!(other.join().unwrap(), Turn::Alone | Turn::Ours(_)));
         });
     }

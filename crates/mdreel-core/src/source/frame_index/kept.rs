@@ -1,4 +1,4 @@
-//! Files of frame indices, in the user's cache or beside the data.
+//! Files of frame indices, in the user's cache or next to the data.
 //!
 //! An index file is written under a temporary name and renamed, so it needs no lock: all processes write the same
 //! content, and the last one wins. The file contains the size, modification time and change time of the data, and a
@@ -17,11 +17,11 @@ use crate::source::bytes::FileBytes;
 use crate::writer::final_name::give_name_until_power_fails;
 
 const MAGIC: &[u8; 8] = b"mdreelX4";
-/// Bytes at either end of the covered part that the checksum covers.
+/// Number of bytes at either end of the covered part that the checksum covers.
 const CHECKED_BYTES: u64 = 4096;
 const HEAD: usize = 8 * 7;
 
-/// Where the index of a file is kept.
+/// The place where the index of a file is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Keep {
     /// In the user's cache directory.
@@ -29,14 +29,16 @@ pub enum Keep {
     Cache,
     /// Next to the data.
     Beside,
-    /// Nowhere.
+    /// Nowhere: no index is kept.
     Nowhere,
 }
 
 impl FrameIndex {
-    /// The index kept for `file`, if it is there and belongs to it. It may cover only the first part of a file that
-    /// has grown. An index that cannot be read is no error: it is made again. Of one that covers only a part, who uses
-    /// it has to check that the file still has these frames: that part may have been written over when the file grew.
+    /// Loads the index kept for `file`, if there is one that belongs to the file. An index that cannot be read is not
+    /// an error, because it is built again.
+    ///
+    /// The index may cover only the first part of a file that has grown. The caller must then check that the file still
+    /// has these frames, which may have been overwritten when the file grew.
     pub fn load(file: &FileBytes, keep: Keep) -> Option<FrameIndex> {
         let mut kept = fs::File::open(place_of(file, keep)?).ok()?;
         let n_kept = kept.metadata().ok()?.len();
@@ -55,7 +57,8 @@ impl FrameIndex {
         if sum != checksum(&content, checksum(&head, 0)).to_le_bytes() {
             return None;
         }
-        // Same size and times, or grown: in both cases the covered part must look as it did.
+        // Either size and times are the same, or the file has grown. In both cases, the checksum of the covered part
+        // must match.
         let unchanged = size == file.len() && [modified, changed] == version(file)?;
         if !unchanged && size >= file.len() || ends_sum != ends_checksum(file, end).ok()? {
             return None;
@@ -64,8 +67,8 @@ impl FrameIndex {
         (index.end == end && index.is_whole()).then_some(index)
     }
 
-    /// Keeps the index of `file` for later runs. That it cannot be kept (a read-only home, a full disk) is the
-    /// caller's to ignore: the index is a help, not a result.
+    /// Keeps the index of `file` for later runs. The caller may ignore an error (a read-only home directory, a full
+    /// disk): the index saves time but is not a result.
     pub fn save(&self, file: &FileBytes, keep: Keep) -> Result<()> {
         let Some(path) = place_of(file, keep) else { return Ok(()) };
         let Some([modified, changed]) = version(file) else { return Ok(()) };
@@ -80,7 +83,7 @@ impl FrameIndex {
     }
 }
 
-/// Writes a kept file in parts. It replaces an older one as a whole.
+/// Writes a kept file from parts. It replaces an older file as a whole.
 pub(in crate::source) fn write(path: &Path, keep: Keep, parts: &[&[u8]]) -> Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     if keep == Keep::Cache {
@@ -90,7 +93,8 @@ pub(in crate::source) fn write(path: &Path, keep: Keep, parts: &[&[u8]]) -> Resu
     let write = || -> std::io::Result<()> {
         let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&temporary)?;
         parts.iter().try_for_each(|part| file.write_all(part))?;
-        // Not synced: after a power failure, the checksum reveals a damaged file, which is made again.
+        // The file is not synced. After a power failure, the checksum reveals a damaged file, and the file is written
+        // again.
         give_name_until_power_fails(&temporary, path)
     };
     write().map_err(|error| {
@@ -99,18 +103,18 @@ pub(in crate::source) fn write(path: &Path, keep: Keep, parts: &[&[u8]]) -> Resu
     })
 }
 
-/// Two threads of a process must not share a temporary name.
+/// Returns a number that differs between the threads of a process, so that they use different temporary names.
 pub(super) fn thread_number() -> u64 {
     let here = 0u8;
     std::ptr::from_ref(&here) as u64
 }
 
-/// Where the index of a file is kept.
+/// Returns the path of the index of a file.
 pub(super) fn place_of(file: &FileBytes, keep: Keep) -> Option<PathBuf> {
     match (file.version(), keep) {
         (None, _) => place(file.path(), keep),
         (Some(_), Keep::Cache) => Some(in_cache(file.path(), file.path().file_name()?)?),
-        // We do not write to servers.
+        // mdreel does not write to servers.
         (Some(_), Keep::Beside | Keep::Nowhere) => None,
     }
 }
@@ -120,7 +124,7 @@ fn in_cache(location: &Path, name: &std::ffi::OsStr) -> Option<PathBuf> {
     Some(cache_directory()?.join("index").join(format!("{}.{sum:016x}.index", name.to_string_lossy())))
 }
 
-/// Where the index of `data` is kept.
+/// Returns the path of the index of `data`.
 pub fn place(data: &Path, keep: Keep) -> Option<PathBuf> {
     match keep {
         Keep::Nowhere => None,
@@ -137,7 +141,8 @@ pub fn place(data: &Path, keep: Keep) -> Option<PathBuf> {
     }
 }
 
-/// The path of a kept file that describes several files. `first` is the first of them, and `key` identifies all of them.
+/// Returns the path of a kept file that describes several files. `first` is the first of them, and `key` identifies all
+/// of them.
 pub(in crate::source) fn place_of_several(first: &Path, keep: Keep, key: &[u8]) -> Option<PathBuf> {
     let name = format!("{}.{:016x}", first.file_name()?.to_string_lossy(), checksum(key, 0));
     match keep {
@@ -147,7 +152,7 @@ pub(in crate::source) fn place_of_several(first: &Path, keep: Keep, key: &[u8]) 
     }
 }
 
-/// mdreel's cache directory: `$MDREEL_CACHE_DIR`, else `mdreel` in the user's cache directory.
+/// Returns mdreel's cache directory: `$MDREEL_CACHE_DIR` if set, otherwise `mdreel` in the user's cache directory.
 fn cache_directory() -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     if let Some(own) = set("MDREEL_CACHE_DIR") {
@@ -160,8 +165,9 @@ fn cache_directory() -> Option<PathBuf> {
     Some(if cfg!(target_os = "macos") { home.join("Library/Caches/mdreel") } else { home.join(".cache/mdreel") })
 }
 
-/// Changes when the file does: its modification time and its change time, or what its server says. Those of when it was
-/// opened: what is written to it while its frames are located must not pass for what was located.
+/// Returns numbers that change when the file changes: its modification time and change time, or a checksum of the
+/// version that its server reports. The times are those at opening. Otherwise bytes written while the frames are
+/// located would count as located.
 fn version(file: &FileBytes) -> Option<[u64; 2]> {
     match file.version() {
         Some(version) => Some([checksum(version.as_bytes(), 0), 0]),
@@ -175,7 +181,8 @@ fn ends_checksum(file: &FileBytes, end: u64) -> Result<u64> {
     Ok(checksum(&last, checksum(&first, 0)))
 }
 
-/// FNV-1a: enough to notice change and damage, not made against malice.
+/// Returns a checksum in the style of FNV-1a. It detects changes and damage, but gives no protection against
+/// manipulation.
 pub(in crate::source) fn checksum(bytes: &[u8], seed: u64) -> u64 {
     let mut words = bytes.chunks_exact(8);
     let mut sum = seed ^ 0xcbf2_9ce4_8422_2325;

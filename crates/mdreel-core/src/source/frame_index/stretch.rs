@@ -1,4 +1,4 @@
-//! Stretches of a frame index: frames are about equally long, and come at even steps and times.
+//! Stretches of a frame index. They are small because frames have similar lengths, and steps and times are mostly even.
 
 mod sent;
 
@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use self::sent::{Sent, WORD, by_intervals};
 use crate::source::FrameLocation;
 
-/// Frames in a stretch.
+/// Number of frames in a stretch.
 pub(crate) const STRETCH: usize = 4096;
 
-/// [`STRETCH`] consecutive frames, each of which is found at once.
+/// [`STRETCH`] consecutive frames. Access to each takes constant time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Stretch {
     offsets: Numbers,
@@ -18,31 +18,31 @@ pub(crate) struct Stretch {
     times: Times,
 }
 
-/// Whole numbers.
+/// Integers of a stretch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Sent", into = "Sent")]
 enum Numbers {
     /// `first + i * interval`.
     Even { first: i64, interval: i64 },
-    /// Each is `least` and four bytes.
+    /// Each number is `least` plus an unsigned integer of four bytes.
     Narrow { least: i64, bytes: Vec<u8> },
-    /// As they are.
+    /// Each number has eight bytes.
     Wide(Vec<u8>),
 }
 
-/// Times of frames.
+/// Times of the frames of a stretch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum Times {
-    /// `first + i * interval`, bit for bit.
+    /// `first + i * interval`, exact to the last bit.
     Even { first: f64, interval: f64 },
-    /// In single precision, which holds all of them.
+    /// Single precision, which represents all times exactly.
     Single(#[serde(with = "serde_bytes")] Vec<u8>),
-    /// As they are.
+    /// Double precision.
     Double(#[serde(with = "serde_bytes")] Vec<u8>),
 }
 
 impl Stretch {
-    /// The stretch of [`STRETCH`] frames.
+    /// Builds the stretch of [`STRETCH`] frames.
     pub(crate) fn of(frames: &[FrameLocation]) -> Self {
         Stretch {
             offsets: Numbers::of(frames.iter().map(|frame| frame.offset as i64)),
@@ -51,12 +51,12 @@ impl Stretch {
         }
     }
 
-    /// The `i`-th of its frames.
+    /// Returns the `i`-th frame of the stretch.
     pub(crate) fn get(&self, i: usize) -> FrameLocation {
         FrameLocation { offset: self.offsets.get(i) as u64, step: self.steps.get(i), time: self.times.get(i) }
     }
 
-    /// Whether it has as many frames as it should.
+    /// Returns whether the stretch has the right number of frames.
     pub(crate) fn is_whole(&self) -> bool {
         let has = |bytes: &[u8], width| bytes.len() == width * STRETCH;
         let has_numbers = |numbers: &Numbers| match numbers {
@@ -72,7 +72,7 @@ impl Stretch {
         has_numbers(&self.offsets) && has_numbers(&self.steps) && has_times
     }
 
-    /// Itself, with a value too little in one place or the other.
+    /// Returns three copies of the stretch. In each of them, one column has the wrong length.
     #[cfg(test)]
     pub(crate) fn spoilt(&self) -> [Self; 3] {
         let short = vec![0; 8 * (STRETCH - 1)];

@@ -1,4 +1,4 @@
-//! Trajectories whose files another library reads, such as MPI-IO.
+//! Trajectories with files that another library reads, such as MPI-IO.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +12,8 @@ use crate::source::format::Format;
 use crate::source::frame_index::Keep;
 
 impl Opened {
-    /// The path of a file that the core reads from a file system; `None` for all other trajectories, such as URLs and arrays in memory.
+    /// Returns the path of a file that the core reads from a file system. Returns `None` for all other trajectories,
+    /// such as URLs and arrays in memory.
     pub fn file_path(&self) -> Option<PathBuf> {
         match self {
             Opened::Deferred(_, file) => match &file.location {
@@ -28,8 +29,10 @@ impl Opened {
         }
     }
 
-    /// The same trajectory, read by other libraries. `reads` takes the number of a file and returns the library that reads its
-    /// bytes. Each file is opened when it is first read. Frames that are located stay located.
+    /// Returns the same trajectory, read by other libraries.
+    ///
+    /// For the number of a file, `reads` returns the library that reads its bytes. Each file is opened at the first
+    /// read. Frames that are already located stay located.
     pub fn read_by(&self, reads: impl Fn(usize) -> Arc<dyn ExternalReads>) -> Result<Opened> {
         let open_files = Arc::new(OpenFiles::default());
         let parts: Vec<Opened> = self

@@ -9,7 +9,8 @@ use crate::reduce::Rows;
 use crate::run::{Outcome, run};
 use crate::source::capabilities::EndCheck;
 
-/// Frames of one atom, of which some are damaged. A batch with one of them is lost, with those before it.
+/// A source of frames of one atom, some of which are damaged. A batch with a damaged frame is lost, including the
+/// frames before it.
 struct Broken {
     n_frames: u64,
     damaged: Vec<u64>,
@@ -82,7 +83,7 @@ impl Reader for BrokenReader<'_> {
     }
 }
 
-/// Hands on the numbers of frames.
+/// A kernel that returns the numbers of frames.
 #[derive(Clone)]
 struct Numbers;
 

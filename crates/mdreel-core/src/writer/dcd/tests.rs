@@ -13,7 +13,7 @@ fn outline(first_step: i64, steps_per_frame: i64, first_time: f64, interval: f64
     }
 }
 
-/// The time of a frame as readers compute it, ps.
+/// Returns the time of a frame in ps, as readers compute it.
 fn time(clock: Clock, frame: u32) -> f64 {
     let steps = f64::from(clock.steps_per_frame);
     (f64::from(frame) + f64::from(clock.first_step) / steps) * f64::from(clock.time_step) * PICOSECOND_PER_AKMA * steps

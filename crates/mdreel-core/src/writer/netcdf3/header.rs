@@ -1,4 +1,4 @@
-//! Header: dimensions, attributes and variables of the convention.
+//! The header: dimensions, attributes and variables of the convention.
 
 use crate::frame::{Quantities, Quantity};
 
@@ -9,7 +9,7 @@ const DIMENSIONS: u32 = 10;
 const VARIABLES: u32 = 11;
 const ATTRIBUTES: u32 = 12;
 
-/// A dimension's name and length; 0 for the dimension in which the file grows.
+/// The name and length of a dimension. The length is 0 for the dimension along which the file grows.
 type Dimension = (&'static str, u32);
 
 const FRAME: Dimension = ("frame", 0);
@@ -18,7 +18,7 @@ const CELL_SPATIAL: Dimension = ("cell_spatial", 3);
 const CELL_ANGULAR: Dimension = ("cell_angular", 3);
 const LABEL: Dimension = ("label", 5);
 
-/// Bytes before the first frame.
+/// The bytes before the first frame.
 #[derive(Debug)]
 pub(super) struct Header {
     dimensions: Vec<Dimension>,
@@ -32,12 +32,12 @@ struct Variable {
     dimensions: Vec<Dimension>,
     unit: Option<&'static str>,
     number: u32,
-    /// Its content, if it does not grow with the file.
+    /// The content, if it does not grow with the file.
     labels: Option<&'static [u8]>,
 }
 
 impl Header {
-    /// The header of a file with these variables, in the order in which frames have them.
+    /// Creates the header of a file with these variables, in the order in which frames contain them.
     pub(crate) fn new(
         n_atoms: usize,
         quantities: Quantities,
@@ -83,11 +83,11 @@ impl Header {
         Header { dimensions, variables, program_version }
     }
 
-    /// Appends the header, and the labels behind it.
+    /// Appends the header, followed by the labels.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         debug_assert!(out.is_empty(), "padding counts from the beginning of the file");
         out.extend(b"CDF\x02");
-        // Left open until it is known; the specification has a number for that.
+        // The number of records is still unknown. The specification reserves this value for that case.
         put(out, u32::MAX);
         put_list(out, DIMENSIONS, self.dimensions.len());
         for (name, len) in &self.dimensions {
@@ -117,7 +117,7 @@ impl Header {
         }
     }
 
-    /// Appends a variable; returns where its beginning is to be written.
+    /// Appends a variable. Returns the position at which its start offset has to be written.
     fn put_variable(&self, out: &mut Vec<u8>, variable: &Variable) -> usize {
         put_name(out, variable.name);
         put(out, variable.dimensions.len() as u32);
@@ -135,7 +135,7 @@ impl Header {
 }
 
 impl Variable {
-    /// Bytes in all, or in a record, filled up to whole words.
+    /// Returns the size in bytes, padded to whole words. For a growing variable, it is the size per record.
     fn n_bytes(&self) -> usize {
         let size = match self.number {
             CHAR => 1,

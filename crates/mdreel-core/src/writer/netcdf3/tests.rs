@@ -1,4 +1,4 @@
-//! Reading returns what was written; a file that other programs read is stored in `tests/conformance`.
+//! Round-trip tests. `tests/conformance` contains a file that other programs read.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ fn outline(quantities: Quantities, has_unit_cell: bool) -> Outline {
     }
 }
 
-/// Three frames, whose numbers `tests/conformance/test_written_netcdf.py` computes as well.
+/// Returns three frames. `tests/conformance/test_written_netcdf.py` computes the same numbers.
 fn frames(quantities: Quantities) -> FrameBatch {
     let mut batch = FrameBatch::for_quantities(N_ATOMS, quantities);
     for frame in 0..3u64 {

@@ -1,21 +1,21 @@
 //! Writer of bit fields, most significant bit first.
 
-/// Bytes behind the last one that are stored to: fields go out as whole words.
+/// Number of bytes after the last one that may be overwritten, because fields are stored as whole words.
 pub(super) const MARGIN: usize = 8;
 
-/// Writes fields of bits.
+/// A writer of bit fields.
 #[derive(Debug)]
 pub(super) struct BitWriter<'a> {
     out: &'a mut [u8],
-    /// Whole bytes written.
+    /// Number of whole bytes written.
     at: usize,
-    /// The bits behind them, at the bottom; what is above them is of no meaning.
+    /// The bits after the whole bytes, in the lowest bits. The bits above them are undefined.
     pending: u64,
     n_pending: u32,
 }
 
 impl<'a> BitWriter<'a> {
-    /// Writes to the beginning of `out`, which has [`MARGIN`] bytes more than will be written.
+    /// Creates a writer to the beginning of `out`, which must have [`MARGIN`] more bytes than will be written.
     pub(crate) fn new(out: &'a mut [u8]) -> Self {
         BitWriter { out, at: 0, pending: 0, n_pending: 0 }
     }
@@ -32,7 +32,8 @@ impl<'a> BitWriter<'a> {
         self.n_pending = n & 7;
     }
 
-    /// Appends a number of 1 to 64 bits: byte by byte, the lowest first, and of the highest only the bits that count.
+    /// Appends a number of 1 to 64 bits, byte by byte, lowest byte first. Only the significant bits of the highest byte
+    /// are written.
     #[inline(always)]
     pub(crate) fn number(&mut self, value: u64, n_bits: u32) {
         if n_bits <= 57 {
@@ -43,7 +44,7 @@ impl<'a> BitWriter<'a> {
         }
     }
 
-    /// The same, of 65 to 72 bits.
+    /// Appends a number of 65 to 72 bits, like [`Self::number`].
     pub(crate) fn wide_number(&mut self, value: u128, n_bits: u32) {
         self.short_number(value as u64 & 0xffff_ffff, 32);
         self.short_number((value >> 32) as u64, n_bits - 32);
@@ -56,7 +57,7 @@ impl<'a> BitWriter<'a> {
         self.field(whole << n_rest | value >> n_whole, n_bits);
     }
 
-    /// Number of bytes written, of which the last may be filled up with zeros.
+    /// Returns the number of bytes written. The last byte may be padded with zeros.
     pub(crate) fn finish(self) -> usize {
         self.at + usize::from(self.n_pending > 0)
     }
@@ -67,7 +68,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The same, bit by bit.
+    /// A writer of the same fields, bit by bit.
     #[derive(Default)]
     struct Slow(Vec<bool>);
 

@@ -1,26 +1,27 @@
-//! Groups of atoms: a big coordinate, and a run of small ones, which are differences from the previous atom.
+//! Groups of atoms. A group consists of a big coordinate and a run of small ones, which are differences from the
+//! previous atom.
 
 use super::bits::BitWriter;
 use super::integers::Integers;
 use crate::xtc_tables::{MAX_PACKED_SIZE, SMALL_INDICES, SMALL_RADICES, packed_bits};
 
-/// The longest run of small coordinates.
+/// Maximum length of a run of small coordinates.
 const MAX_RUN: usize = 8;
-/// How far the small index may rise above the one that a frame begins with.
+/// Maximum rise of the small index above the index at the beginning of a frame.
 const RISE: u32 = 8;
 
-/// Bytes that are enough for any `n_atoms` atoms: a big coordinate of three fields of 32 bits and six control bits
-/// each.
+/// Returns a number of bytes that is enough for any `n_atoms` atoms. In the worst case, each atom has a big coordinate
+/// of three 32-bit fields, and six control bits.
 pub(super) fn most_bytes(n_atoms: usize) -> usize {
     (n_atoms * (3 * 32 + 6)).div_ceil(8)
 }
 
-/// How big coordinates are packed.
+/// The encoding of big coordinates.
 #[derive(Debug, Clone, Copy)]
 enum Big {
-    /// A mixed-radix number of so many bits.
+    /// A mixed-radix number with this number of bits.
     Packed(u32),
-    /// Three fields of their own, of so many bits.
+    /// Three separate fields with these numbers of bits.
     Fields([u32; 3]),
 }
 
@@ -48,7 +49,7 @@ impl Big {
 #[inline(always)]
 fn write_mixed(components: [u32; 3], sizes: [u32; 3], n_bits: u32, bits: &mut BitWriter<'_>) {
     let [x, y, z] = components.map(u64::from);
-    // Two components have less than 48 bits, so that this does not overflow.
+    // Two components together have less than 48 bits, so this does not overflow.
     let xy = x * u64::from(sizes[1]) + y;
     if n_bits <= 64 {
         bits.number(xy * u64::from(sizes[2]) + z, n_bits);
@@ -57,7 +58,7 @@ fn write_mixed(components: [u32; 3], sizes: [u32; 3], n_bits: u32, bits: &mut Bi
     }
 }
 
-/// Which way the small index goes behind a group.
+/// The change of the small index after a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Change {
     Down = -1,
@@ -65,37 +66,37 @@ enum Change {
     Up = 1,
 }
 
-/// The small index, which follows the distances that come up.
+/// The small index, which adapts to the distances between atoms.
 struct Adaptation {
     index: u32,
     least: u32,
     most: u32,
-    /// Distances below which the index may rise.
+    /// Distances below this limit let the index rise.
     larger: i32,
 }
 
 impl Adaptation {
     fn new(index: u32) -> Self {
-        // The reference reads beyond its table here where an index above 64 comes first (no two neighbouring atoms
-        // closer than 2,642,245 integers), and writes what it cannot read back. With the end of the table as limit, we
-        // can.
+        // If a frame begins with an index above 64 (no two neighbouring atoms closer than 2,642,245 integers), the
+        // reference library reads beyond the end of its table here. It then writes data that it cannot read. With the
+        // end of the table as the limit, the data is readable.
         let most = (index + RISE).min(*SMALL_INDICES.end());
         let larger = (SMALL_RADICES[most as usize] / 2) as i32;
         Adaptation { index, least: most - RISE, most, larger }
     }
 
-    /// Half of what small coordinates may differ by.
+    /// Returns the limit for differences of small coordinates: half the radix.
     fn small(&self) -> i32 {
         (SMALL_RADICES[self.index as usize] / 2) as i32
     }
 
-    /// The square of half of what they could differ by with the next lower index.
+    /// Returns the square of this limit at the next lower index.
     fn smaller_squared(&self) -> i32 {
         let smaller = (SMALL_RADICES[self.index as usize - 1] / 2) as i32;
         smaller.wrapping_mul(smaller)
     }
 
-    /// What an atom at this distance from the atom before it speaks for.
+    /// Returns the change that an atom suggests, given its distance from the previous atom.
     fn tendency(&self, atom: [i32; 3], previous: Option<[i32; 3]>) -> Change {
         if self.index < self.most && previous.is_some_and(|previous| is_within(atom, previous, self.larger)) {
             Change::Up
@@ -111,7 +112,7 @@ impl Adaptation {
     }
 }
 
-/// Packs the atoms of a frame; atoms are swapped where a run begins.
+/// Packs the atoms of a frame. It swaps the first two atoms of each group that has a run.
 pub(super) fn pack(integers: &mut Integers, first_small_index: u32, bits: &mut BitWriter<'_>) {
     let (min, sizes) = (integers.min(), integers.sizes());
     let big = Big::new(sizes);
@@ -125,7 +126,7 @@ pub(super) fn pack(integers: &mut Integers, first_small_index: u32, bits: &mut B
         let mut change = adaptation.tendency(atoms[at], previous);
         let has_run = at + 1 < atoms.len() && is_within(atoms[at], atoms[at + 1], small);
         if has_run {
-            // With the second atom first, both hydrogens of a water molecule are close to the atom before them.
+            // When the second atom comes first, both hydrogens of a water molecule are close to the atom before them.
             atoms.swap(at, at + 1);
         }
         let offset = |axis: usize| atoms[at][axis].wrapping_sub(min[axis]) as u32;
@@ -148,15 +149,15 @@ pub(super) fn pack(integers: &mut Integers, first_small_index: u32, bits: &mut B
     }
 }
 
-/// How many atoms behind the first one are each close to the one before.
+/// Returns the number of atoms after the first one that are each close to the previous atom.
 fn run_length(atoms: &[[i32; 3]], small: i32) -> usize {
     let steps = atoms.windows(2).take(MAX_RUN).enumerate();
-    // The first two are known to be close: they were swapped for it.
+    // The first two atoms are close: this is why they were swapped.
     steps.take_while(|(k, pair)| *k == 0 || is_within(pair[1], pair[0], small)).count()
 }
 
-/// Whether all steps of a run would fit the next lower index. Squares that leave 32 bits wrap around, as in the
-/// reference.
+/// Returns whether all steps of a run would fit the next lower index. As in the reference library, squares that exceed
+/// 32 bits wrap around.
 fn is_tight(group: &[[i32; 3]], limit: i32) -> bool {
     group.windows(2).all(|pair| {
         let square = |axis: usize| {

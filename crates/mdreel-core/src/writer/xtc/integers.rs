@@ -1,9 +1,9 @@
-//! Coordinates of a frame, rounded to integers, and the values that packing requires.
+//! Coordinates of a frame rounded to integers, and values derived from them that packing requires.
 
 use crate::frame::Columns;
 use crate::xtc_tables::{SMALL_INDICES, SMALL_RADICES};
 
-/// Rounded coordinates at or above this have no integer of 32 bits.
+/// Rounded coordinates of this magnitude or more do not fit into 32 bits.
 const LIMIT: f32 = 2_147_483_648.0;
 
 /// The integers of a frame.
@@ -20,19 +20,19 @@ impl Integers {
     /// reference implementation.
     ///
     /// # Errors
-    /// The first atom whose coordinate is no number, or that lies too far away, and what is wrong with it.
+    /// Returns the first atom with a coordinate that is not a number or is too far away, and the reason.
     pub(crate) fn round(&mut self, positions: Columns<'_>, scale: f32, precision: f32) -> Result<(), (usize, String)> {
         for (axis, column) in [positions.x, positions.y, positions.z].into_iter().enumerate() {
-            // Column by column, in loops that the compiler turns into vector instructions.
-            // False for NaN, too. All are looked at, which is faster than to stop at the first.
+            // The code works column by column, in loops that the compiler vectorizes. `fits` is false for NaN as well.
+            // The fold checks all coordinates, which is faster than stopping at the first that does not fit.
             let fits = |&coordinate: &f32| before_truncation(coordinate, scale, precision).abs() < LIMIT;
             if !column.iter().fold(true, |all, coordinate| all & fits(coordinate)) {
                 return Err(misfit(axis, column, |coordinate| fits(&coordinate)));
             }
             let integers = &mut self.columns[axis];
             integers.clear();
-            // SAFETY: all of them are numbers within the range of i32. A cast that checks again takes a fifth of the
-            // time.
+            // SAFETY: the check above ensures that all of them are numbers within the range of i32. A cast that checks
+            // again would take a fifth of the time.
             let truncated = |&coordinate: &f32| unsafe {
                 before_truncation(coordinate, scale, precision).to_int_unchecked::<i32>()
             };
@@ -43,10 +43,11 @@ impl Integers {
         self.check_extent()
     }
 
-    /// Takes the nearest integer to each position times `scale`: below 2^22, beyond which the sum has no room for it.
+    /// Computes the nearest integer to each position times `scale`. The products must be below 2^22; the sum below has
+    /// no room for larger ones.
     pub(crate) fn recover(&mut self, positions: Columns<'_>, scale: f32) {
-        // Added to a number below 2^22, it leaves the nearest integer in the lower bits of the sum: vector
-        // instructions.
+        // Adding this number to one below 2^22 leaves the nearest integer in the lower bits of the sum. The compiler
+        // vectorizes this.
         const SHIFT: f32 = 12_582_912.0;
         for (axis, column) in [positions.x, positions.y, positions.z].into_iter().enumerate() {
             let integers = &mut self.columns[axis];
@@ -70,7 +71,7 @@ impl Integers {
         self.atoms.extend(x.iter().zip(y).zip(z).map(|((&x, &y), &z)| [x, y, z]));
     }
 
-    /// Differences of coordinates must fit 31 bits.
+    /// Checks that the differences of coordinates fit into 31 bits.
     fn check_extent(&self) -> Result<(), (usize, String)> {
         let Some(axis) = (0..3).find(|&axis| self.max[axis] as f32 - self.min[axis] as f32 >= LIMIT) else {
             return Ok(());
@@ -80,35 +81,35 @@ impl Integers {
         Err((atom, format!("{axis} lies too far from the other atoms' for this precision: lower the precision")))
     }
 
-    /// The integers of all atoms.
+    /// Returns the integers of all atoms.
     pub(crate) fn atoms_mut(&mut self) -> &mut [[i32; 3]] {
         &mut self.atoms
     }
 
-    /// The least of each axis.
+    /// Returns the smallest integer of each axis.
     pub(crate) fn min(&self) -> [i32; 3] {
         self.min
     }
 
-    /// The largest of each axis.
+    /// Returns the largest integer of each axis.
     pub(crate) fn max(&self) -> [i32; 3] {
         self.max
     }
 
-    /// How many integers each axis has.
+    /// Returns the number of integers in the range of each axis.
     pub(crate) fn sizes(&self) -> [u32; 3] {
         [0, 1, 2].map(|axis| self.max[axis].wrapping_sub(self.min[axis]) as u32 + 1)
     }
 
-    /// The small index to begin with: the least whose radix is not below the least distance of two neighbouring
-    /// atoms, distances being sums over the axes.
+    /// Returns the small index to begin with. It is the smallest one whose radix is not below the smallest distance of
+    /// two neighbouring atoms. A distance is a sum over the axes.
     pub(crate) fn first_small_index(&self) -> u32 {
         let [x, y, z] = &self.columns;
-        // As in the reference, sums that leave 32 bits wrap around.
+        // As in the reference library, sums that exceed 32 bits wrap around.
         let difference = |pair: &[i32]| pair[0].wrapping_sub(pair[1]).wrapping_abs();
         let pairs = x.windows(2).zip(y.windows(2)).zip(z.windows(2));
         let distances = pairs.map(|((x, y), z)| difference(x).wrapping_add(difference(y)).wrapping_add(difference(z)));
-        // A fold, not the iterator's minimum: vector instructions.
+        // The compiler vectorizes the fold, but not the iterator's minimum.
         let least = distances.fold(i32::MAX, i32::min);
         let first = *SMALL_INDICES.start();
         let last = *SMALL_INDICES.end();
@@ -116,21 +117,21 @@ impl Integers {
     }
 }
 
-/// Checks coordinates that are not rounded.
+/// Checks coordinates that are stored without rounding.
 pub(super) fn check_numbers(positions: Columns<'_>) -> Result<(), (usize, String)> {
     let mut columns = [positions.x, positions.y, positions.z].into_iter().enumerate();
     let wrong = columns.find(|(_, column)| column.iter().any(|coordinate| !coordinate.is_finite()));
     wrong.map_or(Ok(()), |(axis, column)| Err(misfit(axis, column, f32::is_finite)))
 }
 
-/// What is cut off to an integer: half of one is added, away from zero.
+/// Returns the number whose truncation is the rounded coordinate. It adds one half, away from zero.
 #[inline(always)]
 fn before_truncation(coordinate: f32, scale: f32, precision: f32) -> f32 {
     let scaled = coordinate * scale;
     scaled * precision + if scaled >= 0.0 { 0.5 } else { -0.5 }
 }
 
-/// The first coordinate that does not fit.
+/// Returns the atom of the first coordinate that does not fit, and the reason.
 fn misfit(axis: usize, column: &[f32], fits: impl Fn(f32) -> bool) -> (usize, String) {
     let atom = column.iter().position(|&coordinate| !fits(coordinate)).unwrap_or_default();
     let (name, value) = (['x', 'y', 'z'][axis], column[atom]);

@@ -61,7 +61,7 @@ fn read_back(path: &Path) -> FrameArray {
     read_frames(&*source, &AtomSelection::all(source.n_atoms()), &frames, Quantities::POSITIONS).unwrap()
 }
 
-/// Atoms in a walk of steps of any length up to `reach`, in Å.
+/// Generates atoms in a random walk. Each step has components of up to `reach` in Å.
 fn walk(reach: f32, n_atoms: usize) -> impl Strategy<Value = Vec<[f32; 3]>> {
     proptest::collection::vec(proptest::array::uniform3(-reach..reach), n_atoms).prop_map(|steps| {
         let sum = |at: &mut [f32; 3], step: [f32; 3]| {
@@ -98,7 +98,7 @@ proptest! {
 fn frames_of_any_spread_read_back() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("a.xtc");
-    // One axis of more than 24 bits, one point, and atoms as far apart as they may be.
+    // One axis with more than 24 bits, a single point, and atoms at the largest possible distance.
     let wide = (0..20).map(|i| [i as f32 * 1e6, 0.0, -(i as f32)]).collect::<Vec<_>>();
     let point = vec![[1.0; 3]; 20];
     let ends = (0..20).map(|i| [if i % 2 == 0 { -1e7 } else { 1e7 }; 3]).collect::<Vec<_>>();
@@ -134,7 +134,7 @@ fn coordinate_beyond_the_integers_is_refused() {
     };
     let error = refused(&frame);
     assert!(error.starts_with("frame 0: atom 4: z = 1000000000 Å is too far away"), "{error}");
-    // Each fits, their difference does not.
+    // Each coordinate fits, but their difference does not.
     frame[4][2] = 15_000.0;
     frame[5][2] = -15_000.0;
     let error = refused(&frame);

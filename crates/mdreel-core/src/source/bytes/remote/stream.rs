@@ -1,4 +1,4 @@
-//! Stream of bytes of one worker from a server. In sequential reads, bytes are requested ahead.
+//! A worker's stream of bytes from a server. For sequential reads, it requests bytes ahead.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -8,24 +8,24 @@ use std::sync::mpsc::{self, Receiver};
 use super::RemoteFile;
 use crate::error::{Error, Result};
 
-/// Bytes asked for at a time where reading goes straight on.
+/// Number of bytes per request while reads are sequential.
 const CHUNK: u64 = 4 << 20;
-/// Chunks on their way at a time.
+/// Number of requests in flight at a time.
 const ON_THE_WAY: usize = 2;
-/// A load that begins within so many bytes behind the last goes straight on.
+/// Largest gap in bytes between two loads that still count as sequential.
 const NEAR: u64 = 64 << 10;
 
-/// Bytes of a remote file that one worker has, and pending requests.
+/// The bytes of a remote file that one worker holds, and its pending requests.
 #[derive(Debug, Default)]
 pub(in crate::source::bytes) struct Stream {
-    /// Nothing is selected from here on, as far as the reader knows; 0 if it does not.
+    /// The position from which on the reader needs no bytes; 0 if unknown.
     until: u64,
-    /// Where the last load ended; `None` before the first one of a block.
+    /// The end of the last load; `None` before the first load of a block.
     last_end: Option<u64>,
-    /// The file from `start` on, as far as it has come.
+    /// The position in the file of the first byte in `bytes`.
     start: u64,
     bytes: VecDeque<u8>,
-    /// Pending requests, in order.
+    /// The pending requests, in order.
     on_the_way: VecDeque<Chunk>,
 }
 
@@ -36,7 +36,7 @@ struct Chunk {
 }
 
 impl Stream {
-    /// Says that a new part of the file is read, in which nothing is selected from `end` on.
+    /// Starts a new part of the file. The reader needs no bytes from `end` on.
     pub(crate) fn expect_until(&mut self, end: u64) {
         self.until = end;
         self.last_end = None;
@@ -45,7 +45,8 @@ impl Stream {
     /// Reads `runs` (ascending) one after the other into `target`.
     pub(crate) fn read(&mut self, file: &Arc<RemoteFile>, runs: &[Range<u64>], target: &mut [u8]) -> Result<()> {
         let Some(last) = runs.last() else { return Ok(()) };
-        // The first load of a part tells nothing yet: of large frames only the beginnings may be wanted.
+        // The first load of a part does not show whether reads are sequential: a reader may want only the beginnings of
+        // large frames.
         let goes_on = |run: &Range<u64>| {
             run.end <= self.until
                 && self.last_end.is_some_and(|end| self.start <= run.start && run.start <= end.saturating_add(NEAR))
@@ -65,14 +66,14 @@ impl Stream {
         Ok(())
     }
 
-    /// Drops everything, including the results of pending requests.
+    /// Discards all bytes, including the results of pending requests.
     fn begin(&mut self, start: u64) {
         self.start = start;
         self.bytes.clear();
         self.on_the_way.clear();
     }
 
-    /// End of the received bytes.
+    /// Returns the end of the received bytes.
     fn end(&self) -> u64 {
         self.start + self.bytes.len() as u64
     }
@@ -115,7 +116,7 @@ impl Stream {
             let file = Arc::clone(file);
             let ask = move || {
                 let part = file.fetch(std::slice::from_ref(&range)).map(|mut parts| parts.swap_remove(0));
-                // After a jump, no reader waits for it.
+                // After a jump, the reader has dropped the receiver, and sending fails.
                 let _ = sender.send(part);
             };
             std::thread::Builder::new()

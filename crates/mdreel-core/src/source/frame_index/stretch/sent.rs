@@ -1,12 +1,12 @@
-//! Numbers of a stretch on their way to a file or another process: frames differ in length by few words, so that how
-//! much longer each is than the shortest takes a byte or two.
+//! Encoding of the numbers of a stretch for a file or another process. The lengths of frames differ by a few words. The
+//! excess of each length over the shortest one takes one or two bytes.
 
 use serde::{Deserialize, Serialize};
 
-/// The word of XDR: all lengths are multiples of it.
+/// Size of an XDR word in bytes. All lengths are multiples of it.
 pub(super) const WORD: u32 = 4;
 
-/// Encoding of numbers for sending.
+/// The encoded numbers of a stretch.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Sent {
     Even {
@@ -19,14 +19,14 @@ pub(crate) enum Sent {
         bytes: Vec<u8>,
     },
     Wide(#[serde(with = "serde_bytes")] Vec<u8>),
-    /// Each is the one before it, `interval`, and a byte of words.
+    /// Each number is the sum of the previous number, `interval`, and a number of words in one byte.
     Near {
         first: i64,
         interval: u32,
         #[serde(with = "serde_bytes")]
         words: Vec<u8>,
     },
-    /// Each is the one before it, `interval`, and two bytes of words.
+    /// Each number is the sum of the previous number, `interval`, and a number of words in two bytes.
     Far {
         first: i64,
         interval: u32,
@@ -35,7 +35,7 @@ pub(crate) enum Sent {
     },
 }
 
-/// Ascending numbers, stored as differences if this is shorter.
+/// Encodes ascending numbers by their intervals. Returns `None` if this is impossible or not shorter.
 pub(super) fn by_intervals(least: i64, bytes: &[u8]) -> Option<Sent> {
     let numbers = bytes.as_chunks::<4>().0;
     let number = |i: usize| u32::from_le_bytes(numbers[i]);
@@ -46,7 +46,7 @@ pub(super) fn by_intervals(least: i64, bytes: &[u8]) -> Option<Sent> {
         limits = Some(limits.map_or((interval, interval), |(low, high)| (low.min(interval), high.max(interval))));
     }
     let (interval, longest) = limits?;
-    // The first is the least, as they ascend.
+    // The first number is the smallest, because the numbers ascend.
     if number(0) != 0 || !intervals().flatten().all(|other| (other - interval).is_multiple_of(WORD)) {
         return None;
     }
