@@ -76,7 +76,7 @@ pub trait Kernel: Clone + Send + Sync {
     /// and for a file that is still growing, so does the time at which frames arrive.
     fn map(&mut self, batch: &FrameBatch, partial: &mut Self::Partial) -> Result<()>;
 
-    /// Adds the frames that `map` has only stored so far to `partial`, and returns whether there were any.
+    /// Adds to `partial` the frames that `map` has only stored so far, and returns whether there were any.
     ///
     /// This method is called after the last frame of a block, also if `map` failed.
     fn complete(&mut self, _partial: &mut Self::Partial) -> bool {
@@ -112,7 +112,7 @@ pub trait Computation: Send + Sync {
     /// Processes the frames of `batch` and writes the results to `slots`.
     fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()>;
 
-    /// Adds the frames that `map` has only stored so far to `slots`, and returns whether there were any.
+    /// Adds to `slots` the frames that `map` has only stored so far, and returns whether there were any.
     ///
     /// A computation stores frames if it is cheaper to process many frames together. This method is called after the last frame
     /// of a block, also if `map` failed. The slots have no rows.

@@ -22,7 +22,7 @@ pub trait Measure<const N: usize>: Send + Sync + 'static {
     fn of<L: Lanes>(&self, frame: Octets<'_>) -> [f64; N];
 }
 
-/// Computation that applies a [`Measure`] to each frame.
+/// Computation that applies a measure to each frame.
 #[derive(Debug)]
 pub struct EachFrame<M, const N: usize> {
     measure: Arc<M>,

@@ -29,7 +29,7 @@ use crate::simd::{Lanes, Level, Operation};
 /// Interactions between the residues of two groups in each frame. A residue does not interact with itself.
 ///
 /// The values of a frame are the number of different interactions between two residues and the number of their occurrences. The
-/// own result is a [`FingerprintTable`].
+/// computation's own value is a [`FingerprintTable`].
 #[derive(Debug)]
 pub struct Fingerprint {
     n_atoms: usize,

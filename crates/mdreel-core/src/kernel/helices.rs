@@ -111,8 +111,8 @@ impl Computation for HelixEigenvalues {
 
 /// Returns the largest eigenvalue of the matrix of squared distances between points.
 ///
-/// The matrix is M = n 1' + 1 n' - 2 X X', where n contains the squares of the points X. Its rank is at most 5: with U = [n 1
-/// X], M = U C U'. Its nonzero eigenvalues are those of L' C L, where L L' = U' U.
+/// The matrix is M = n 1' + 1 n' - 2 X X', where n contains the squares of the points X. Its rank is at most 5, because
+/// M = U C U' with U = [n 1 X]. Its nonzero eigenvalues are those of L' C L, where L L' = U' U.
 fn largest_of_squares(points: &[[f64; 3]]) -> f64 {
     let n = points.len() as f64;
     let centre: [f64; 3] = std::array::from_fn(|k| points.iter().map(|point| point[k]).sum::<f64>() / n);

@@ -20,8 +20,8 @@ use crate::frame::FrameBatch;
 use crate::reduce::{Layout, Slots, Value};
 use crate::simd::Level;
 
-/// Clusters of frames by their minimum RMSD from leaders. There are no values of single frames. The own result is an
-/// [`OnlineAssignment`].
+/// Clusters of frames by their minimum RMSD from leaders. There are no values of single frames. The computation's own value is
+/// an [`OnlineAssignment`].
 #[derive(Debug, Clone)]
 pub struct OnlineClusters {
     metric: Arc<Metric>,

@@ -60,7 +60,7 @@ impl Pairs {
         self.from.is_changing() || self.to.is_changing()
     }
 
-    /// Writes the indices of the atoms that belonged to both groups in the frame that was visited last to `shared`. Neither
+    /// Writes to `shared` the indices of the atoms that belonged to both groups in the frame that was visited last. Neither
     /// group may contain an atom twice.
     pub(crate) fn find_shared(&self, shared: &mut Vec<u32>) {
         shared.clear();

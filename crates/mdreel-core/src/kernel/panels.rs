@@ -154,7 +154,7 @@ impl Operation for Multiply<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self) {
-        // The registers hold the totals of a tile and the factors.
+        // The number of registers, which hold the totals of a tile and the factors, determines the size of the tile.
         if L::IS_WIDE {
             self.tiles::<L, 8, 2>();
         } else {

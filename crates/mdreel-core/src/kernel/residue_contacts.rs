@@ -31,7 +31,7 @@ const MOST: usize = 256;
 
 /// Contacts between units (residues): pairs of units whose nearest atoms are no farther apart than a cutoff.
 ///
-/// The value of each frame is the number of contacts. The own result is a [`ContactTable`].
+/// The value of each frame is the number of contacts. The computation's own value is a [`ContactTable`].
 ///
 /// The computation divides the atoms of a unit into pieces of at most eight. The boxes around pieces rule out most pairs of
 /// pieces. For the other pairs, it computes the distances of all atoms in float64.

@@ -29,7 +29,7 @@ const WIDER: f64 = 1.0;
 const STEP: f64 = 0.5;
 /// Smallest number of residues that the search superposes after a fragment.
 const FEWEST: usize = 3;
-/// Distances below which residues count for the global distance tests, in Å.
+/// Distances up to which residues count for the global distance tests, in Å.
 const CUTOFFS: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
 
 /// TM-score, GDT-TS and GDT-HA of each frame.

@@ -27,7 +27,7 @@ pub const MOST_WATERS: u32 = 10;
 /// Networks of the bridges of each frame.
 ///
 /// The values of a frame are the number of bridges, the number of their hydrogen bonds at the first group, the number of all
-/// their hydrogen bonds, and the number of pairs of consecutive bonds. The own result is a [`BridgeTable`].
+/// their hydrogen bonds, and the number of pairs of consecutive bonds. The computation's own value is a [`BridgeTable`].
 #[derive(Debug)]
 pub struct WaterBridges {
     n_atoms: usize,

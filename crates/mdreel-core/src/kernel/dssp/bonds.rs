@@ -149,9 +149,9 @@ fn longest<'a>(vectors: impl Iterator<Item = &'a [f64; 3]>) -> f64 {
 /// largest distances of the atoms from these midpoints (Å).
 ///
 /// Consider two dipoles with midpoints at a distance m and halves of lengths a and b. Their energy is lowest if both are on one
-/// line, because every term of the multipole expansion of the energy is lowest there. It is then -8 k a b m / ((m² - s²) (m² -
-/// t²)) with the coupling k, s = a + b and t = a - b. A bond therefore requires (m² - s²)² <= p m with p = 8 k a b / 0.5. The
-/// largest solution is a fixed point, which the iteration approaches from above.
+/// line, because every term of the multipole expansion of the energy is lowest there. With the coupling k, s = a + b and
+/// t = a - b, it is then -8 k a b m / ((m² - s²) (m² - t²)). A bond therefore requires (m² - s²)² <= p m with
+/// p = 8 k a b / 0.5. The largest solution is a fixed point, which the iteration approaches from above.
 fn reach(amide: f64, carbonyl: f64) -> f64 {
     let sum = amide + carbonyl;
     let product = 8.0 * COUPLING / -WEAKEST * amide * carbonyl;

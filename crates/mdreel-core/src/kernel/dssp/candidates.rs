@@ -136,7 +136,7 @@ fn within([x, y, z]: [&Octet; 3], [a, b, c]: [f64; 3], allowed: &Octet) -> u64 {
     found
 }
 
-/// Returns whether the only image of a carbonyl within `reach` (Å) of an amide is the one in the frame.
+/// Returns whether no image of a carbonyl, except the one in the frame, is within `reach` (Å) of an amide.
 ///
 /// Every other image is at least a whole cell away along one axis, because a is along x and b is in the xy plane.
 #[inline(always)]

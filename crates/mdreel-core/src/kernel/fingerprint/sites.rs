@@ -4,7 +4,8 @@ use crate::error::{Error, Result};
 use crate::frame::Columns;
 use crate::periodic::Periodic;
 
-/// Ratio of the numbers of sites of the two parts from which the larger part is filtered by its distance to the smaller part.
+/// Smallest ratio of the numbers of sites of both parts for which the sites of the larger part are filtered by their distance
+/// from the smaller part.
 const FEWER: usize = 8;
 
 /// Sites with the same role in an interaction. Each site has one or more atoms and belongs to a residue.

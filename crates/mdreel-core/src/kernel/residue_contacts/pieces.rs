@@ -297,7 +297,7 @@ impl Reach {
     }
 }
 
-/// Returns whether, within a distance of any point, every other point has no image except the point itself.
+/// Returns whether no image of a point, except the point itself, is within a distance of another point.
 ///
 /// The width of the cell is the distance between the planes of two opposite faces. An image is shifted by at least one width
 /// along the normal of a face. Its distance is therefore at least the width minus the extent of all points along this normal.

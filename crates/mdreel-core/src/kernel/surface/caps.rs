@@ -12,10 +12,10 @@ const N_CLASSES: usize = 16;
 
 /// The caps of one atom, approximately in the order of their size, the largest first.
 ///
-/// Let d be the vector to a neighbour. A point `R u` of the atom's sphere is inside the neighbour's sphere of radius r if `|R u
-/// - d| < r`, that is, if `u . d > (R² + |d|² - r²) / 2R`. These points are on one side of a plane. All points of a patch are
-/// on this side if the centre of the patch is far enough on this side, and no point is if the centre is far enough on the other
-/// side.
+/// Let d be the vector to a neighbour. A point `R u` of the atom's sphere is inside the neighbour's sphere of radius r if
+/// `|R u - d| < r`, that is, if `u . d > (R² + |d|² - r²) / 2R`. These points are on one side of a plane. If the centre of a
+/// patch is far enough on this side, so are all of its points. If the centre is far enough on the other side, no point of the
+/// patch is inside the neighbour's sphere.
 ///
 /// Most patches are completely inside one of the largest caps, and a test of eight caps that do not reach a patch takes one
 /// vector instruction. Single points are only tested along the edges of caps. These shortcuts do not affect the result.
