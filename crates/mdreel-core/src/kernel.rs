@@ -49,74 +49,82 @@ use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
 use crate::reduce::{Layout, Partial, Slots, Value};
 
-/// What is done with frames. It says which atoms it needs before anything is read. Each worker has a clone.
+/// An analysis of frames. It declares the atoms that it needs before anything is read. Each worker has its own clone.
 pub trait Kernel: Clone + Send + Sync {
-    /// What a block of frames becomes.
+    /// The partial result of a block of frames.
     type Partial: Partial;
 
-    /// Atoms in each frame that the kernel is given.
+    /// Returns the number of atoms in each frame that the kernel receives.
     fn n_atoms(&self) -> usize;
 
-    /// What the kernel wants of each atom, where the trajectory has it.
+    /// Returns the quantities that the kernel uses, where the trajectory has them.
     fn quantities(&self) -> Quantities {
         Quantities::POSITIONS
     }
 
-    /// What of that every frame must have.
+    /// Returns the quantities that every frame must have, a subset of `quantities`.
     fn needs(&self) -> Quantities {
         self.quantities()
     }
 
-    /// The partial result of no frames.
+    /// Returns the partial result of no frames.
     fn empty(&self) -> Self::Partial;
 
-    /// Adds the frames of `batch` to `partial`, which must not depend on how the frames of a block are cut into
-    /// batches: storage decides that, and of a file that grows, when they come.
+    /// Adds the frames of `batch` to `partial`.
+    ///
+    /// The result must not depend on how the frames of a block are divided into batches. The storage determines the batches,
+    /// and for a file that is still growing, so does the time at which frames arrive.
     fn map(&mut self, batch: &FrameBatch, partial: &mut Self::Partial) -> Result<()>;
 
-    /// Adds frames to `partial` that `map` has stored without adding them, and returns whether there were any. It is called
-    /// after the last frame of a block, also if mapping failed.
+    /// Adds to `partial` the frames that `map` has only stored so far, and returns whether there were any.
+    ///
+    /// This method is called after the last frame of a block, also if `map` failed.
     fn complete(&mut self, _partial: &mut Self::Partial) -> bool {
         false
     }
 }
 
-/// One of the computations of a [`pass::Pass`]: an analysis, as far as it looks at frames.
+/// A computation of a [`pass::Pass`]: the part of an analysis that processes frames.
 ///
-/// What it leaves must not depend on the blocks into which frames are cut, nor on their order: values of single frames,
-/// sums that are exact ([`crate::reduce::Sum`]), counts, and records ([`crate::reduce::Records`]).
+/// Its results must not depend on the blocks into which the frames are divided, nor on the order of the blocks. Suitable
+/// results are values of single frames, exact sums ([`crate::reduce::Sum`]), counts and records ([`crate::reduce::Records`]).
 pub trait Computation: Send + Sync {
-    /// Atoms in each frame that it is given.
+    /// Returns the number of atoms in each frame that the computation receives.
     fn n_atoms(&self) -> usize;
 
-    /// What it wants of each atom, which every frame must have.
+    /// Returns the quantities that the computation uses and that every frame must have.
     fn quantities(&self) -> Quantities {
         Quantities::POSITIONS
     }
 
-    /// How much room it needs for what it leaves.
+    /// Returns the space that the results of the computation need.
     fn layout(&self) -> Layout;
 
-    /// What it leaves that only it understands, of no frames yet; `None` if there is no such thing.
+    /// Returns the initial value, for no frames, of the result that only this computation can interpret; `None` if it has no
+    /// such result.
     fn own(&self) -> Option<Box<dyn Value>> {
         None
     }
 
-    /// Itself for another worker: what is written meanwhile is not shared.
+    /// Returns a copy of the computation for another worker. The copy shares no mutable state with the original.
     fn another(&self) -> Box<dyn Computation>;
 
-    /// Looks at frames and leaves what it finds.
+    /// Processes the frames of `batch` and writes the results to `slots`.
     fn map(&mut self, batch: &FrameBatch, slots: &mut Slots<'_>) -> Result<()>;
 
-    /// Adds frames to `slots` that `map` has stored because many frames together cost less, and returns whether there were
-    /// any. It is called after the last frame of a block, also if mapping failed. The slots have no rows.
+    /// Adds to `slots` the frames that `map` has only stored so far, and returns whether there were any.
+    ///
+    /// A computation stores frames if it is cheaper to process many frames together. This method is called after the last frame
+    /// of a block, also if `map` failed. The slots have no rows.
     fn complete(&mut self, _slots: &mut Slots<'_>) -> bool {
         false
     }
 }
 
-/// The error that names the first atom of the i-th frame of `batch` that has no finite coordinates, or says that `what`
-/// is not finite.
+/// Returns the error for a non-finite result in the i-th frame of `batch`.
+///
+/// The error names the first atom without finite coordinates. If all coordinates are finite, it reports that `what` is too
+/// large.
 #[cold]
 pub(crate) fn not_finite(batch: &FrameBatch, i: usize, what: &str) -> Error {
     let columns = batch.columns(i);

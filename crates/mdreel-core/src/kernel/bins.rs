@@ -1,4 +1,4 @@
-//! Equal bins with exact edges, and the bin of a distance.
+//! Bins of equal width with exact edges, and the search for the bin of a distance.
 
 use std::sync::Arc;
 
@@ -6,26 +6,28 @@ use crate::error::{Error, Result};
 use crate::frame::LANES;
 use crate::neighbours::Run;
 
-/// Added to a float64 between 0 and 2^51, it leaves the nearest integer in the last bits.
+/// A constant that rounds: adding it to a float64 between 0 and 2^51 leaves the nearest integer in the lowest bits.
 const MAGIC: f64 = 4_503_599_627_370_496.0;
-/// How near to an edge, in widths of a bin, a distance is compared with the edge itself.
+/// Distance from an edge, in bin widths, below which a value is compared with the edge itself.
 const NEAR: f64 = 1e-6;
-/// Squares that are looked at together, and in how many histograms: the same counter is not written twice in a row.
+/// The largest number of squared distances that are stored before they are counted.
 const MOST: usize = 1024;
+/// Number of histograms among which consecutive distances are distributed, so that the same counter is not written twice in a
+/// row.
 const PARTS: usize = 4;
 
-/// Intervals of one width. Each includes its lower edge and not its upper one, but for the last, which includes both:
-/// as `numpy.histogram` has it.
+/// Intervals of equal width. As in `numpy.histogram`, each interval includes its lower edge and excludes its upper edge, except
+/// the last, which includes both.
 #[derive(Debug)]
 pub struct Bins {
-    /// Counts of the underflow bin, of the bins and of the overflow bin.
+    /// Lower edges of the underflow bin, of the bins and of the overflow bin, followed by infinity.
     edges: Vec<f64>,
     low: f64,
     per_width: f64,
 }
 
 impl Bins {
-    /// Creates bins with these edges, Å. Returns an error if the bins do not have the same width.
+    /// Creates bins with these edges, in Å. Returns an error if the bins do not have the same width.
     pub fn new(edges: &[f64]) -> Result<Self> {
         let n = edges.len().saturating_sub(1);
         let (low, high) = (edges.first().copied().unwrap_or(0.0), edges.last().copied().unwrap_or(0.0));
@@ -42,23 +44,23 @@ impl Bins {
         Ok(Bins { edges: all, low, per_width: 1.0 / width })
     }
 
-    /// Number of entries.
+    /// Returns the number of bins, without the underflow and overflow bins.
     pub(crate) fn n_bins(&self) -> usize {
         self.edges.len() - 3
     }
 
-    /// The highest edge, Å.
+    /// Returns the highest edge, in Å.
     pub(crate) fn high(&self) -> f64 {
         self.edges[self.n_bins() + 1].next_down()
     }
 
-    /// Which bin a distance is in.
+    /// Returns the bin that contains a distance; `None` if it is outside all bins.
     pub(crate) fn bin_of(&self, distance: f64) -> Option<usize> {
         let place = self.corrected(distance, self.guess(distance).1 as usize);
         (1..=self.n_bins()).contains(&place).then(|| place - 1)
     }
 
-    /// The places of eight distances: 0 below all bins, the number of a bin from 1 on, one more above all.
+    /// Returns the places of eight distances: 0 below all bins, k + 1 for bin k, and `n_bins() + 1` above all bins.
     #[inline(always)]
     pub(crate) fn places(&self, distances: &[f64; LANES]) -> [u32; LANES] {
         let mut places = [0; LANES];
@@ -74,7 +76,8 @@ impl Bins {
         places
     }
 
-    /// How far a distance is from an edge, in widths, and its place among the edges if that is not near.
+    /// Returns how far a distance is from the nearest edge, in bin widths, and its place. The place is correct unless the edge
+    /// is near.
     #[inline(always)]
     fn guess(&self, distance: f64) -> (f64, u32) {
         let most = self.n_bins() as f64 + 0.5;
@@ -89,7 +92,7 @@ impl Bins {
         while distance < self.edges[place] {
             place -= 1;
         }
-        // A distance that is left out is infinite, as the last edge is.
+        // Distances that do not count are infinite, and so is the last edge.
         while place <= self.n_bins() && distance >= self.edges[place + 1] {
             place += 1;
         }
@@ -97,7 +100,7 @@ impl Bins {
     }
 }
 
-/// How many distances are in each bin.
+/// Number of distances in each bin.
 #[derive(Debug, Clone)]
 pub(crate) struct Histogram {
     bins: Arc<Bins>,
@@ -107,13 +110,13 @@ pub(crate) struct Histogram {
 }
 
 impl Histogram {
-    /// Creates empty counts.
+    /// Creates an empty histogram.
     pub(crate) fn new(bins: Arc<Bins>) -> Self {
         let n_counts = PARTS * (bins.n_bins() + 2);
         Histogram { bins, counts: vec![0; n_counts], squares: vec![0.0; MOST + LANES], n_squares: 0 }
     }
 
-    /// Adds the distances of a run, except those to points for which `is_left_out` is true.
+    /// Adds the distances of a run, except distances to points for which `is_left_out` returns true.
     #[inline(always)]
     pub(crate) fn add(&mut self, run: Run<'_>, is_left_out: impl Fn(u32) -> bool) {
         for run in run.turns(MOST / 2) {
@@ -130,7 +133,7 @@ impl Histogram {
         }
     }
 
-    /// Counts what has been added.
+    /// Counts the distances that have been stored.
     #[inline(always)]
     fn count(&mut self) {
         let whole = self.n_squares.next_multiple_of(LANES);
@@ -148,7 +151,7 @@ impl Histogram {
         }
     }
 
-    /// Adds `times` its counts to `counts`, one entry per bin, and resets them.
+    /// Adds the counts, multiplied by `times`, to `counts`, which has one entry per bin. Then sets the histogram to zero.
     #[inline(always)]
     pub(crate) fn take(&mut self, times: u64, counts: &mut [u64]) {
         self.count();

@@ -6,34 +6,34 @@ use crate::frame::{Columns, FrameBatch, Quantities, Quantity};
 use crate::reduce::Partial;
 use crate::source::{AtomSelection, Source};
 
-/// Relative error of a time in single precision, with room for sums.
+/// Relative error of a time in single precision, with a margin for sums.
 const TIME_ERROR: f64 = 4.0 * f32::EPSILON as f64;
-/// Part of the usual interval by which another may differ from it.
+/// Largest relative deviation of an interval from the usual interval.
 const INTERVAL_ERROR: f64 = 1e-3;
 
-/// Looks at every number of every frame.
+/// A kernel that checks every number of every frame.
 #[derive(Debug, Clone)]
 pub struct Check {
     n_atoms: usize,
 }
 
-/// Defects of a frame.
+/// Kind of a defect in a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Coordinates, velocities or forces are no finite numbers.
+    /// A coordinate, velocity or force is not a finite number.
     NotFinite,
-    /// The cell has no volume, or is no cell.
+    /// The cell is invalid or has no volume.
     Cell,
-    /// Other frames have a cell.
+    /// The frame has no cell although other frames have one.
     NoCell,
-    /// The time is that of the frame before, earlier, or no number.
+    /// The time is not later than the time of the previous frame, or is not a finite number.
     Time,
-    /// Another interval than most: no defect, but worth a note.
+    /// The interval differs from the usual interval. This is not a defect but worth a note.
     Interval,
 }
 
 impl Kind {
-    /// Its name.
+    /// Returns the name.
     pub fn name(self) -> &'static str {
         match self {
             Kind::NotFinite => "not finite",
@@ -45,10 +45,10 @@ impl Kind {
     }
 }
 
-/// Something that was found.
+/// A defect or note about a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The frame.
+    /// Number of the frame.
     pub frame: u64,
     /// Kind of the finding.
     pub kind: Kind,
@@ -66,12 +66,12 @@ pub struct Checked {
 }
 
 impl Check {
-    /// A check of all of `n_atoms` atoms.
+    /// Creates a check of `n_atoms` atoms.
     pub fn new(n_atoms: usize) -> Self {
         Check { n_atoms }
     }
 
-    /// The atoms of which `source` can hold anything: all, or none where it claims more than its bytes can hold.
+    /// Returns the atoms to check in `source`: all atoms, or none if the file declares more atoms than its bytes can hold.
     pub fn atoms(source: &dyn Source) -> AtomSelection {
         AtomSelection::stored(source).unwrap_or_else(|| AtomSelection::all(0))
     }
@@ -142,7 +142,7 @@ impl Partial for Checked {
 }
 
 impl Checked {
-    /// All that was found, in the order of frames: in each of them, and by comparing them.
+    /// Returns all findings in the order of frames: defects of single frames, and defects that show when frames are compared.
     pub fn into_findings(mut self) -> Vec<Finding> {
         let n_cells = self.times.len() - self.without_cell.len();
         if n_cells > 0 {
@@ -164,7 +164,7 @@ impl Checked {
 }
 
 fn not_finite(columns: &Columns<'_>, quantity: Quantity) -> Option<String> {
-    // Each column by itself, so the compiler can look at many numbers at once.
+    // Each column is checked separately, so that the compiler can use vector instructions.
     let all_finite = |column: &[f32]| column.iter().fold(true, |all, value| all & value.is_finite());
     if all_finite(columns.x) && all_finite(columns.y) && all_finite(columns.z) {
         return None;
@@ -176,7 +176,7 @@ fn not_finite(columns: &Columns<'_>, quantity: Quantity) -> Option<String> {
     Some(format!("{name} of {n_wrong} of {n_atoms} atoms are not finite, the first is atom {atom}: {row:?}"))
 }
 
-/// Median interval between neighbouring frames with increasing times.
+/// Returns the median interval between consecutive frames with increasing times.
 fn usual_interval(times: &[(u64, f64)]) -> Option<f64> {
     let next = |pair: &[(u64, f64)]| (pair[1].0 == pair[0].0 + 1).then_some(pair[1].1 - pair[0].1);
     let mut intervals: Vec<f64> = times.windows(2).filter_map(next).filter(|interval| *interval > 0.0).collect();
@@ -184,7 +184,7 @@ fn usual_interval(times: &[(u64, f64)]) -> Option<f64> {
     (!intervals.is_empty()).then(|| *intervals.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
-/// Checks the time of a frame after another one, if frames are usually `usual` ps apart.
+/// Checks the time of a frame against the time of an earlier frame. `usual` is the usual interval in ps.
 fn wrong_time((before, earlier): (u64, f64), (frame, time): (u64, f64), usual: Option<f64>) -> Option<Finding> {
     let interval = time - earlier;
     let compared = |what: &str| format!("{what}: {time} ps after {earlier} ps in frame {before}");

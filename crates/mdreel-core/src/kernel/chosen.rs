@@ -1,13 +1,13 @@
-//! Copy of some atoms of frames to consecutive memory.
+//! Selection of atoms, copied to contiguous memory.
 
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
 
-/// Atoms that are chosen from each frame of a batch.
+/// Atoms to take from each frame of a batch.
 #[derive(Debug)]
 pub(super) struct Chosen {
     n_atoms: usize,
-    /// Which, and a batch of them; `None` for all.
+    /// The atoms and a batch that holds their copy; `None` for all atoms.
     some: Option<(Vec<u32>, FrameBatch)>,
 }
 
@@ -19,7 +19,7 @@ impl Clone for Chosen {
 }
 
 impl Chosen {
-    /// Selects `atoms` (`None`: all) of frames of `n_atoms` atoms for a computation of `n_wanted` atoms.
+    /// Selects `atoms` (`None`: all) from frames of `n_atoms` atoms for a computation that expects `n_wanted` atoms.
     pub(crate) fn new(
         n_atoms: usize,
         atoms: Option<Vec<u32>>,
@@ -40,17 +40,17 @@ impl Chosen {
         Ok(Chosen { n_atoms: given, some })
     }
 
-    /// All of `n_atoms`.
+    /// Selects all of `n_atoms` atoms.
     pub(crate) fn all(n_atoms: usize) -> Self {
         Chosen { n_atoms, some: None }
     }
 
-    /// How many they are.
+    /// Returns the number of selected atoms.
     pub(crate) fn n_atoms(&self) -> usize {
         self.n_atoms
     }
 
-    /// The frames of `batch`, of these atoms alone.
+    /// Returns the frames of `batch`, reduced to the selected atoms.
     pub(crate) fn of<'a>(&'a mut self, batch: &'a FrameBatch) -> &'a FrameBatch {
         match &mut self.some {
             None => batch,

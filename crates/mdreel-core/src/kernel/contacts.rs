@@ -1,4 +1,4 @@
-//! Contacts: the number of reference contacts, or of all contacts, in each frame.
+//! Contacts: the fraction of reference contacts, or the number of all contacts, in each frame.
 
 use std::sync::Arc;
 
@@ -13,30 +13,30 @@ use crate::periodic::Periodic;
 use crate::reduce::{Layout, Slots};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Distances that are computed together.
+/// Number of distances that are computed together.
 const MOST: usize = 256;
 
 /// Two atoms that are in contact in the reference, and their distance there, Å.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Contact {
-    /// The atoms.
+    /// Indices of the atoms.
     pub atoms: [u32; 2],
-    /// How far they are apart in the reference, Å.
+    /// Distance of the atoms in the reference, in Å.
     pub reference: f64,
 }
 
 /// Criterion for the presence of a reference contact.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Measure {
-    /// While the atoms are no farther apart than in the reference.
+    /// The contact is present if the distance is not longer than in the reference.
     Hard,
-    /// While they are no farther apart than this, Å.
+    /// The contact is present if the distance is not longer than this radius, in Å.
     Radius(f64),
-    /// By `1 / (1 + exp(beta (r - lambda r0)))`, with beta in Å⁻¹ (Best, Hummer and Eaton 2013).
+    /// The contact counts `1 / (1 + exp(beta (r - lambda r0)))`, with beta in Å⁻¹ (Best, Hummer and Eaton 2013).
     Soft {
-        /// How steeply it falls, Å⁻¹.
+        /// Steepness of the decrease, in Å⁻¹.
         beta: f64,
-        /// At which multiple of the distance of the reference it has fallen to a half.
+        /// Ratio of the distance at which the value is one half to the distance in the reference.
         lambda: f64,
     },
 }
@@ -51,7 +51,7 @@ impl Measure {
     }
 }
 
-/// Fraction of the contacts of each of several references that exist in each frame.
+/// Fraction of the contacts of each of several references that are present in each frame.
 #[derive(Debug, Clone)]
 pub struct NativeContacts {
     n_atoms: usize,
@@ -61,8 +61,8 @@ pub struct NativeContacts {
 }
 
 impl NativeContacts {
-    /// Creates the computation for atoms among `n_atoms`, and the images that `shortest` selects. Returns an error if a
-    /// reference has no contacts, or an atom is not there.
+    /// Creates the computation for contacts between atoms among `n_atoms`, with the images that `shortest` selects. Returns an
+    /// error if a reference has no contacts, or an atom does not exist.
     pub fn new(n_atoms: usize, references: Vec<Vec<Contact>>, measure: Measure, shortest: Shortest) -> Result<Self> {
         let mut atoms = references.iter().flatten().flat_map(|contact| contact.atoms);
         if let Some(atom) = atoms.find(|&atom| atom as usize >= n_atoms) {
@@ -111,13 +111,14 @@ impl Computation for NativeContacts {
     }
 }
 
-/// The number of pairs of two groups that are in contact, in each frame. A frame in which the radius reaches farther
-/// than images are unique leaves a record of how far they are, Å.
+/// The number of pairs of atoms from two groups that are in contact, in each frame.
+///
+/// If the radius exceeds the radius within which images are unique, the frame leaves a record of the latter (Å).
 #[derive(Debug, Clone)]
 pub struct ContactCount {
     n_atoms: usize,
     pairs: Pairs,
-    /// Positions of the atoms that both groups share in a frame, if only unique pairs count and the groups differ.
+    /// Indices of the atoms that both groups share in a frame, if only unique pairs count and the groups differ.
     shared: Vec<u32>,
     is_unique: bool,
     radius: f64,
@@ -126,10 +127,13 @@ pub struct ContactCount {
 }
 
 impl ContactCount {
-    /// Counts pairs of two groups among `n_atoms` atoms that are no farther apart than `radius`, Å. With `is_unique`
-    /// each pair of different atoms counts once, whichever groups have them; otherwise each entry of the matrix of
-    /// distances counts. Returns an error if a group has no atoms, or an atom does not exist, or the radius is no
-    /// length. Fails also where unique pairs of a group that changes are counted, which has an atom more than once.
+    /// Creates the computation for pairs of atoms from two groups among `n_atoms` atoms that are no farther apart than `radius`
+    /// (Å).
+    ///
+    /// With `is_unique`, each pair of different atoms counts once, regardless of the groups that contain the atoms. Otherwise,
+    /// each entry of the distance matrix counts. Returns an error if a group has no atoms, an atom does not exist, or the
+    /// radius is negative or not finite. With `is_unique`, a changing group that contains an atom more than once is also an
+    /// error.
     pub fn new(
         n_atoms: usize,
         groups: [impl Into<Group>; 2],
@@ -152,7 +156,7 @@ impl ContactCount {
         Ok(ContactCount { n_atoms, pairs, shared, is_unique, radius, shortest, level })
     }
 
-    /// The same with the vector instructions of `level`. The counts do not depend on it.
+    /// Sets the vector instructions. The level does not affect the counts.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn at_level(self, level: Level) -> Self {
@@ -204,7 +208,7 @@ impl Operation for Count<'_, '_> {
                 if pairs.is_changing() {
                     pairs.find_shared(shared);
                 }
-                // Each shared atom was counted with itself, and each pair of shared atoms twice.
+                // The search counted each shared atom with itself, and each pair of shared atoms twice.
                 n_contacts -= shared.len() as u64;
                 if shared.len() > 1 {
                     near.n_near = 0;
@@ -218,7 +222,7 @@ impl Operation for Count<'_, '_> {
     }
 }
 
-/// Counts what is near.
+/// Counter for the points within a radius.
 struct Near {
     radius: f64,
     n_near: u64,
@@ -236,9 +240,10 @@ impl Visit for Near {
     }
 }
 
-/// The pairs of points that are no farther apart than `radius`, Å, in the order of the first points, then of the
-/// second: what is in contact in a reference. Returns an error if a coordinate is not finite, or the radius is no
-/// length.
+/// Returns the pairs of points that are no farther apart than `radius` (Å): the contacts of a reference.
+///
+/// The pairs are in the order of the first points, then of the second points. Returns an error if a coordinate is not finite,
+/// or the radius is negative or not finite.
 pub fn contacts_of([first, second]: [&[[f64; 3]]; 2], images: Option<Periodic>, radius: f64) -> Result<Vec<Contact>> {
     check_radius(radius)?;
     let columns: [Vec<f64>; 3] = std::array::from_fn(|axis| second.iter().map(|point| point[axis]).collect());

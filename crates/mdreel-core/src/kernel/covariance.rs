@@ -1,6 +1,6 @@
 //! Covariance: exact sums of the products of all pairs of displacements.
 //!
-//! `panels` has the arithmetic, and `docs/design/009-covariance.md` describes it.
+//! The module `panels` contains the arithmetic, and `docs/design/009-covariance.md` describes it.
 
 use std::sync::Arc;
 
@@ -15,9 +15,11 @@ use crate::frame::{FrameBatch, Quantities};
 use crate::reduce::{Layout, Slots, Sum};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Sums over frames: of the displacement of each coordinate from a structure, Å, and of the product of each with itself
-/// and all that follow, Å², row after row of the upper triangle. Coordinates are x, y, z of the first atom, of the
-/// second, and so on.
+/// Two kinds of sums over frames: the displacement of each coordinate from a structure (Å), and the product of the displacement
+/// of each coordinate with itself and with those of all coordinates that follow (Å²).
+///
+/// The products are in the order of the rows of the upper triangle. The coordinates are x, y and z of the first atom, then of
+/// the second atom, and so on.
 #[derive(Debug, Clone)]
 pub struct Covariance {
     n_atoms: usize,
@@ -27,19 +29,20 @@ pub struct Covariance {
     level: Level,
 }
 
-/// Coordinates of `n_atoms` atoms.
+/// Returns the number of coordinates of `n_atoms` atoms.
 fn n_coordinates(n_atoms: usize) -> usize {
     3 * n_atoms
 }
 
 impl Covariance {
-    /// Creates the computation for `atoms` (`None`: all) of frames of `n_atoms` about `reference`, Å, moved by `fit`
-    /// (`None`: as they are).
+    /// Creates the computation of displacements from `reference` (Å).
+    ///
+    /// The computation uses `atoms` (`None`: all) of frames with `n_atoms` atoms, moved by `fit` (`None`: not moved).
     pub fn new(n_atoms: usize, fit: Option<Fit>, atoms: Option<Vec<u32>>, reference: &[[f64; 3]]) -> Result<Self> {
         Covariance::at_level(n_atoms, fit, atoms, reference, Level::detect())
     }
 
-    /// The same with the vector instructions of `level`. The bits do not depend on it.
+    /// Creates the computation with the vector instructions of `level`. The level does not affect the bits of the result.
     pub(crate) fn at_level(
         n_atoms: usize,
         fit: Option<Fit>,
@@ -96,13 +99,13 @@ impl Computation for Covariance {
     }
 }
 
-/// Adds the frames in panels to the sums, and forgets them.
+/// Adds the frames in the panels to the sums, and removes them from the panels.
 fn add_panels(panels: &mut Panels, level: Level, sums: &mut [Sum]) {
     panels.add_rows(0, 1, |coordinate| coordinate, sums);
     panels.multiply(level, &mut sums[panels.n_columns()..]);
 }
 
-/// Adds a frame to panels; returns whether it could, because all atoms are near.
+/// Operation that adds a frame to the panels if all atoms are near, and returns whether it did.
 struct AddFrame<'a> {
     columns: [&'a [f64]; 3],
     reference: &'a [Vec<f64>; 3],
@@ -131,7 +134,7 @@ impl Operation for AddFrame<'_> {
     }
 }
 
-/// Adds a frame in which an atom is far away: product by product.
+/// Adds a frame in which an atom is far away to the sums, product by product.
 #[cold]
 fn add_far(columns: [&[f64]; 3], reference: &[Vec<f64>; 3], frame: u64, sums: &mut [Sum]) -> Result<()> {
     let steps = far_steps(columns, reference, frame)?.concat();
@@ -215,7 +218,8 @@ mod tests {
                 [(x * cos - y * sin + shift) as f32, (x * sin + y * cos) as f32, (z - shift) as f32]
             }).collect()).collect();
             let (found, expected) = (sums(made(), &[&moved]).unwrap(), sums(made(), &[&frames]).unwrap());
-            // Two frames far from one another may be as near in two ways; float32 decides then.
+            // Two very different frames can have two superpositions with almost the same RMSD. The rounding to float32 then
+            // decides between them.
             let near = found.iter().zip(&expected).filter(|(a, b)| (a.value() - b.value()).abs() < 2e-2).count();
             prop_assert!(near as f64 >= 0.9 * found.len() as f64);
         }

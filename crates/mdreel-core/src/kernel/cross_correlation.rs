@@ -1,6 +1,7 @@
 //! Cross-correlation: exact sums of the inner products of the displacements of all pairs of atoms.
 //!
-//! This is the trace of each block of `covariance`, with a ninth of its sums. `panels` has the arithmetic.
+//! Each sum is the trace of a 3 x 3 block of the covariance, so there are a ninth as many sums. The module `panels` contains
+//! the arithmetic.
 
 use std::sync::Arc;
 
@@ -15,11 +16,13 @@ use crate::frame::{FrameBatch, Quantities};
 use crate::reduce::{Layout, Slots, Sum};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Axes, which are rows of a matrix with a column for each atom.
+/// Number of axes. Each axis is a row of a matrix with one column for each atom.
 const AXES: usize = 3;
 
-/// Sums over frames: of the displacement of each atom from a structure, x, y, z, Å, and of the inner product of that of
-/// each atom with itself and all that follow, Å², row after row of the upper triangle.
+/// Two kinds of sums over frames: the displacement of each atom from a structure (x, y, z, in Å), and the inner product of the
+/// displacement of each atom with itself and with those of all atoms that follow (Å²).
+///
+/// The inner products are in the order of the rows of the upper triangle.
 #[derive(Debug, Clone)]
 pub struct CrossCorrelation {
     moved: Moved,
@@ -29,13 +32,12 @@ pub struct CrossCorrelation {
 }
 
 impl CrossCorrelation {
-    /// Creates the computation for frames of as many atoms as `reference`, Å, has, moved by `fit` (`None`: as they
-    /// are).
+    /// Creates the computation for frames with the same number of atoms as `reference` (Å), moved by `fit` (`None`: not moved).
     pub fn new(fit: Option<Fit>, reference: &[[f64; 3]]) -> Result<Self> {
         CrossCorrelation::at_level(fit, reference, Level::detect())
     }
 
-    /// The same with the vector instructions of `level`. The bits do not depend on it.
+    /// Creates the computation with the vector instructions of `level`. The level does not affect the bits of the result.
     pub(crate) fn at_level(fit: Option<Fit>, reference: &[[f64; 3]], level: Level) -> Result<Self> {
         if reference.is_empty() {
             return Err(Error::mismatch("there are no atoms"));
@@ -86,7 +88,7 @@ impl Computation for CrossCorrelation {
     }
 }
 
-/// Adds the frames in panels to the sums, and forgets them.
+/// Adds the frames in the panels to the sums, and removes them from the panels.
 fn add_panels(panels: &mut Panels, level: Level, sums: &mut [Sum]) {
     for axis in 0..AXES {
         panels.add_rows(axis, AXES, |atom| AXES * atom + axis, sums);
@@ -94,7 +96,7 @@ fn add_panels(panels: &mut Panels, level: Level, sums: &mut [Sum]) {
     panels.multiply(level, &mut sums[AXES * panels.n_columns()..]);
 }
 
-/// Adds a frame to panels, a row for each axis; returns whether it could, because all atoms are near.
+/// Operation that adds a frame to the panels, as one row for each axis, if all atoms are near. It returns whether it did.
 struct AddFrame<'a> {
     columns: [&'a [f64]; 3],
     reference: &'a [Vec<f64>; 3],
@@ -119,7 +121,7 @@ impl Operation for AddFrame<'_> {
     }
 }
 
-/// Adds a frame in which an atom is far away: product by product.
+/// Adds a frame in which an atom is far away to the sums, product by product.
 #[cold]
 fn add_far(columns: [&[f64]; 3], reference: &[Vec<f64>; 3], frame: u64, sums: &mut [Sum]) -> Result<()> {
     let steps = far_steps(columns, reference, frame)?;

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::frame::{Columns, FrameBatch};
 use crate::reduce::{Layout, Slots};
 
-/// Bins that a grid may have: each takes 8 bytes for each worker.
+/// Largest number of bins of a grid. Each bin takes 8 bytes for each worker.
 const MOST_BINS: usize = 1 << 28;
 
 /// Bins along an axis.
@@ -32,13 +32,13 @@ impl Axis {
         self.edges.len() - 1
     }
 
-    /// The bin that a coordinate is in, which begins with its lower edge; the last ends with its upper edge as well.
+    /// Returns the bin that contains a coordinate. Each bin includes its lower edge; the last bin also includes its upper edge.
     fn bin(&self, at: f64) -> Option<usize> {
         let (first, last) = (self.edges[0], self.edges[self.n_bins()]);
         if !(first..=last).contains(&at) {
             return None;
         }
-        // Bins are alike but for rounding: the edges decide.
+        // The widths of the bins differ only by rounding. The edges decide.
         let mut bin = (((at - first) * self.per_bin) as usize).min(self.n_bins() - 1);
         while at < self.edges[bin] {
             bin -= 1;
@@ -50,8 +50,8 @@ impl Axis {
     }
 }
 
-/// Counts the atoms in each bin of a grid over all frames. The last count is the number of all atoms, inside or
-/// outside the grid.
+/// Computation that counts the atoms in each bin of a grid over all frames. The last count is the number of all atoms, inside
+/// or outside the grid.
 #[derive(Debug, Clone)]
 pub struct Density {
     n_atoms: usize,
@@ -60,8 +60,8 @@ pub struct Density {
 }
 
 impl Density {
-    /// Creates the computation for a group among `n_atoms` atoms, in bins between these edges (Å), about as wide as
-    /// each other along an axis.
+    /// Creates the computation for a group among `n_atoms` atoms, with bins between these edges (Å). The bins along an axis
+    /// must have about the same width.
     pub fn new(n_atoms: usize, group: impl Into<Group>, edges: [Vec<f64>; 3]) -> Result<Self> {
         let group = group.into();
         if let Some(atom) = group.places().iter().find(|&&atom| atom as usize >= n_atoms) {
@@ -116,7 +116,7 @@ impl Computation for Density {
     }
 }
 
-/// Counts the atoms of a frame.
+/// Counter for the atoms of a frame.
 struct Grid<'a> {
     axes: &'a [Axis; 3],
     columns: Columns<'a>,

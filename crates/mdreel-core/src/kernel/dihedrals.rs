@@ -1,4 +1,4 @@
-//! Dihedral angles of four atoms each, in every frame.
+//! Dihedral angles, each defined by four atoms, in every frame.
 
 use std::f64::consts::{FRAC_PI_2, FRAC_PI_4, PI};
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use crate::periodic::Periodic;
 use crate::reduce::{Layout, Slots};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Angles computed side by side.
+/// Number of angles that are computed side by side.
 const LANES: usize = 8;
 
-/// How an angle is told.
+/// Representation of an angle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
-    /// In degrees, from -180 to 180, in the IUPAC convention: 180 is trans.
+    /// Degrees from -180 to 180, in the IUPAC convention: 180 is trans.
     Degrees,
-    /// As cosine and sine, which do not jump: two columns for each.
+    /// Cosine and sine, which have no discontinuity: two columns for each angle.
     CosineSine,
 }
 
-/// The dihedral angles of quadruples of atoms, of the bonds' shortest images where frames have a cell.
+/// The dihedral angles of quadruples of atoms. If a frame has a cell, each bond is the shortest image.
 #[derive(Debug, Clone)]
 pub struct Dihedrals {
     n_atoms: usize,
@@ -32,13 +32,13 @@ pub struct Dihedrals {
 }
 
 impl Dihedrals {
-    /// Creates the computation for quadruples among `n_atoms` atoms. Returns an error if there are none, or an atom
+    /// Creates the computation for quadruples among `n_atoms` atoms. Returns an error if there are no quadruples, or an atom
     /// does not exist.
     pub fn new(n_atoms: usize, quadruples: Vec<[u32; 4]>, measure: Measure) -> Result<Self> {
         Dihedrals::at_level(n_atoms, quadruples, measure, Level::detect())
     }
 
-    /// The same with the vector instructions of `level`. The bits do not depend on it.
+    /// Creates the computation with the vector instructions of `level`. The level does not affect the bits of the result.
     pub(crate) fn at_level(n_atoms: usize, quadruples: Vec<[u32; 4]>, measure: Measure, level: Level) -> Result<Self> {
         if quadruples.is_empty() {
             return Err(Error::mismatch("there are no dihedral angles"));
@@ -141,7 +141,7 @@ impl Operation for MapFrame<'_> {
     }
 }
 
-/// Values proportional to the cosine and sine of the dihedral angles of three bonds.
+/// Returns values proportional to the cosines and sines of the dihedral angles of three bonds.
 #[inline(always)]
 fn projections([first, second, third]: &[[[f64; LANES]; 3]; 3]) -> ([f64; LANES], [f64; LANES]) {
     let (mut cosines, mut sines) = ([0.0; LANES], [0.0; LANES]);
@@ -164,7 +164,8 @@ fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
     a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 }
 
-/// `atan(t) = t P(t^2)` for |t| up to tan(pi/8), to 4e-17: interpolated at the zeros of a Chebyshev polynomial.
+/// The coefficients of P in `atan(t) = t P(t^2)` for |t| up to tan(pi/8), with an error of at most 4e-17. They interpolate at
+/// the zeros of a Chebyshev polynomial.
 const ARC_TANGENT: [f64; 11] = [
     0.999_999_999_999_999_97,
     -0.333_333_333_333_284_34,
@@ -179,7 +180,8 @@ const ARC_TANGENT: [f64; 11] = [
     0.021_133_752_033_748_363,
 ];
 
-/// The angles of points (x, y) in degrees, without a branch, for vector instructions; NaN at the origin.
+/// Returns the angles of the points (x, y) in degrees; NaN at the origin. There are no branches, so that the compiler can use
+/// vector instructions.
 #[inline(always)]
 fn degrees(y: &[f64; LANES], x: &[f64; LANES]) -> [f64; LANES] {
     const TAN_PI_8: f64 = std::f64::consts::SQRT_2 - 1.0;
@@ -235,7 +237,7 @@ mod tests {
             angles in prop::collection::vec(-180f64..180.0, 1..20),
             box_length in 8f32..20.0,
         ) {
-            // Each quadruple lies somewhere, its atoms in any image of the cell.
+            // Each quadruple is at a different place, and its atoms are in different images of the cell.
             let mut points = Vec::new();
             for (i, angle) in angles.iter().enumerate() {
                 let (sine, cosine) = angle.to_radians().sin_cos();

@@ -8,10 +8,10 @@ use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 use crate::error::{Error, Result};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Terms that are added up side by side, on every processor.
+/// Number of terms that are added up side by side, on every processor.
 const SIDE_BY_SIDE: usize = 8;
 
-/// Mean square displacements of particles along some axes, for each number of frames from 0.
+/// Mean square displacements of particles along some axes, for lags of 0 frames and more.
 pub struct Displacements {
     axes: Vec<usize>,
     n_lags: usize,
@@ -21,7 +21,8 @@ pub struct Displacements {
 }
 
 impl Displacements {
-    /// Along these axes (0 to 2), by Fourier transforms of `length` numbers, or pair by pair of frames.
+    /// Creates the computation along these axes (0 to 2), with Fourier transforms of `length` numbers, or by comparing pairs of
+    /// frames if `length` is `None`.
     pub fn new(axes: &[usize], n_lags: usize, length: Option<usize>) -> Result<Self> {
         if let Some(axis) = axes.iter().find(|&&axis| axis > 2) {
             return Err(Error::mismatch(format!("there is no axis {axis}")));
@@ -34,8 +35,9 @@ impl Displacements {
         })
     }
 
-    /// Those of particles whose `paths` have x in all frames, then y, then z; one particle after the other, also in
-    /// `out`.
+    /// Computes the mean square displacements of particles and writes them to `out`, one particle after another.
+    ///
+    /// For each particle, `paths` contains x in all frames, then y, then z.
     pub fn of(&mut self, paths: &[f64], n_frames: usize, out: &mut [f64]) -> Result<()> {
         if n_frames == 0 || self.n_lags == 0 || self.n_lags > n_frames {
             return Err(Error::mismatch(format!("{n_frames} frames have no {} lags", self.n_lags)));
@@ -54,8 +56,9 @@ impl Displacements {
     }
 }
 
-/// Mean square displacements of one particle, averaged over all pairs of frames that are so far apart. `path` has a
-/// coordinate in all `n_frames` frames, then the next.
+/// Computes the mean square displacements of one particle. Each is the average over all pairs of frames with this lag.
+///
+/// `path` contains one coordinate in all `n_frames` frames, then the next coordinate.
 fn mean_squares_at(level: Level, path: &[f64], n_frames: usize, out: &mut [f64]) {
     level.run(MeanSquares { path, n_frames, out });
 }
@@ -94,12 +97,13 @@ fn squares(from: &[f64], to: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// Mean square displacements by Fourier transforms: sums of squares less twice an autocorrelation (Calandrini et al.,
+/// Mean square displacements by Fourier transforms, as sums of squares minus twice the autocorrelation (Calandrini et al.,
 /// Collection SFN 12 (2011) 201).
 struct Transform {
     forward: Arc<dyn RealToComplex<f64>>,
     inverse: Arc<dyn ComplexToReal<f64>>,
-    /// Coordinates along an axis from their mean, and zeros; then their products.
+    /// Deviations of the coordinates along an axis from their mean, padded with zeros; after the inverse transform, the
+    /// autocorrelation.
     padded: Vec<f64>,
     spectrum: Vec<Complex<f64>>,
     power: Vec<Complex<f64>>,
@@ -109,9 +113,10 @@ struct Transform {
 }
 
 impl Transform {
-    /// Transforms of `length` numbers, which must be at least the number of frames plus the number of lags, less one.
-    /// An even length whose only prime factors are 2, 3 and 5 is fast. No vector instructions are used, so that every
-    /// processor gives the same bits.
+    /// Plans transforms of `length` numbers, which must be at least the number of frames plus the number of lags, minus one.
+    ///
+    /// The transform is fast if the length is even and has no prime factors other than 2, 3 and 5. It uses no vector
+    /// instructions, so that every processor gives the same bits.
     fn new(length: usize) -> Result<Self> {
         if length == 0 {
             return Err(Error::mismatch("a transform of no numbers was asked for"));
@@ -130,7 +135,7 @@ impl Transform {
         })
     }
 
-    /// Does what [`mean_squares_at`] does.
+    /// Computes the same result as [`mean_squares_at`].
     fn mean_squares(&mut self, path: &[f64], n_frames: usize, out: &mut [f64]) -> Result<()> {
         if out.len() > n_frames || n_frames + out.len() > self.padded.len() + 1 {
             let message = format!("{n_frames} frames and {} lags in transforms of {}", out.len(), self.padded.len());

@@ -1,4 +1,4 @@
-//! Distances between all atoms of one group and all atoms of another, or fixed points, in every frame.
+//! Distances from all atoms of one group to all atoms of another, or to fixed points, in every frame.
 
 use std::sync::Arc;
 
@@ -10,12 +10,13 @@ use crate::periodic::Periodic;
 use crate::reduce::{Layout, Slots, Sum};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Å up to which distances are added up in steps of 64 bits.
+/// Distance (Å) up to which distances are added up in integer steps of 64 bits.
 const NEAR: f64 = 2048.0;
-/// Bits behind the binary point of distances, and of their squares.
+/// Number of fractional bits of distances.
 const FRACTION: u32 = 36;
+/// Number of fractional bits of squares of distances.
 const SQUARE_FRACTION: u32 = 27;
-/// Frames whose steps add up in 64 bits for certain.
+/// Largest number of frames whose steps are guaranteed to add up in 64 bits.
 const MOST_FRAMES: usize = 1 << 12;
 
 /// Targets of the distances.
@@ -23,21 +24,22 @@ const MOST_FRAMES: usize = 1 << 12;
 pub enum Other {
     /// Atoms of the same frame.
     Atoms(Vec<u32>),
-    /// Points that do not move, Å.
+    /// Fixed points, in Å.
     Points(Vec<[f64; 3]>),
 }
 
 /// Results of the distances.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Keep {
-    /// Each of every frame.
+    /// Each distance of every frame.
     All,
-    /// For each pair, the sum over frames, the sum of squares, and the number of frames in which it is below a distance
-    /// (Å).
+    /// For each pair, the sum over frames, the sum of squares, and the number of frames in which the distance is below this
+    /// value (Å).
     Statistics(f64),
 }
 
-/// Distances, Å, from each of some atoms to each of others: of one to all, then of the next.
+/// Distances from each of some atoms to each of others, in Å. All distances of the first atom come first, then those of the
+/// next.
 #[derive(Debug, Clone)]
 pub struct Distances {
     n_atoms: usize,
@@ -52,17 +54,19 @@ pub struct Distances {
 /// Working memory for frames.
 #[derive(Debug, Clone, Default)]
 struct Memory {
-    /// x, y and z of what is measured to.
+    /// x, y and z of the targets.
     to: [Vec<f64>; 3],
     row: Vec<f64>,
-    /// Sums of a batch: of distances and of their squares.
+    /// Sums of distances and of their squares over a batch, in steps.
     steps: [Vec<i64>; 2],
     counts: Vec<u64>,
 }
 
 impl Distances {
-    /// From atoms among `n_atoms` to others, or the images that `shortest` selects. Returns an error if there are none
-    /// on one side, or an atom does not exist.
+    /// Creates the computation of distances from atoms among `n_atoms` atoms to others, or to the images that `shortest`
+    /// selects.
+    ///
+    /// Returns an error if there are no atoms or no targets, or an atom does not exist.
     pub fn new(n_atoms: usize, from: Vec<u32>, to: Other, shortest: Shortest, keep: Keep) -> Result<Self> {
         let level = Level::detect();
         let of_frame = match &to {
@@ -98,7 +102,7 @@ impl Distances {
         self.from.len() * self.n_to()
     }
 
-    /// Makes ready to measure to what is in the i-th frame.
+    /// Copies the coordinates of the targets in the i-th frame to the working memory.
     fn place(&mut self, batch: &FrameBatch, i: usize) {
         let columns = batch.columns(i);
         for (k, (place, column)) in self.memory.to.iter_mut().zip([columns.x, columns.y, columns.z]).enumerate() {
@@ -110,7 +114,7 @@ impl Distances {
         }
     }
 
-    /// Calls `take` with the distances of each atom in turn, of the i-th frame.
+    /// Calls `take` with the distances of each atom in the i-th frame, one atom after another.
     fn each_row(
         &mut self,
         batch: &FrameBatch,
@@ -201,7 +205,7 @@ impl Computation for Distances {
     }
 }
 
-/// Adds the distances of one atom of which some are long: number by number.
+/// Adds the distances of one atom, some of which are long, to the sums one by one.
 #[cold]
 fn add_far(row: &[f64], frame: u64, first: usize, sums: &mut [Sum]) -> Result<()> {
     for (pair, distance) in (first..).zip(row) {
@@ -217,7 +221,7 @@ fn add_far(row: &[f64], frame: u64, first: usize, sums: &mut [Sum]) -> Result<()
     Ok(())
 }
 
-/// Computes the distances of one atom; returns whether all are finite.
+/// Operation that computes the distances of one atom and returns whether all are finite.
 struct MapRow<'a> {
     from: [f64; 3],
     to: &'a [Vec<f64>; 3],
@@ -263,8 +267,8 @@ impl Operation for MapRow<'_> {
     }
 }
 
-/// Adds the distances of one atom; returns whether it could add sums, because all are short. Counts are added in any
-/// case.
+/// Operation that adds the distances of one atom and returns whether it could add them to the sums, which requires that all are
+/// short. It adds to the counts in any case.
 struct AddRow<'a> {
     row: &'a [f64],
     cutoff: f64,

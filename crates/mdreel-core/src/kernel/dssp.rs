@@ -1,7 +1,7 @@
 //! Secondary structure of proteins from hydrogen bonds (DSSP): helices, strands, turns and bends.
 //!
-//! W. Kabsch, C. Sander, "Dictionary of protein secondary structure: pattern recognition of hydrogen-bonded and
-//! geometrical features", Biopolymers 22 (1983) 2577-2637.
+//! W. Kabsch, C. Sander, "Dictionary of protein secondary structure: pattern recognition of hydrogen-bonded and geometrical
+//! features", Biopolymers 22 (1983) 2577-2637.
 
 mod backbone;
 mod bonds;
@@ -24,12 +24,13 @@ use backbone::Backbone;
 use bonds::Bonds;
 use states::Assignment;
 
-/// Number of states that fill one value.
+/// Number of states that fit in one value.
 const PLACE_BYTES: usize = size_of::<f64>();
 
-/// The state of each residue in each frame, a byte for each, eight of which fill one value; and counts, for
-/// each residue, of the frames in which it is in each state. Bytes of states side by side are always a finite float64:
-/// no copy can change them.
+/// The state of each residue in each frame, and the number of frames in which each residue is in each state.
+///
+/// A state takes one byte, so one value contains eight states. Bytes of states side by side always form a finite float64, so no
+/// copy can change them.
 #[derive(Debug)]
 pub struct SecondaryStructure {
     n_atoms: usize,
@@ -48,8 +49,8 @@ struct Memory {
 }
 
 impl SecondaryStructure {
-    /// Creates the computation for residues of `n_atoms` atoms. Returns an error if there are none, or an atom does not
-    /// exist, or the longest bond is no length.
+    /// Creates the computation for residues among `n_atoms` atoms. Returns an error if there are no residues, an atom does not
+    /// exist, or the longest bond is not a positive length.
     pub fn new(n_atoms: usize, residues: Vec<Residue>, rules: Rules) -> Result<Self> {
         if residues.is_empty() {
             return Err(Error::mismatch("there are no residues"));
@@ -67,7 +68,7 @@ impl SecondaryStructure {
         Ok(SecondaryStructure { n_atoms, residues, rules, level, memory: Memory::default() })
     }
 
-    /// The same with the vector instructions of `level`. The states do not depend on it.
+    /// Sets the vector instructions. The level does not affect the states.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn at_level(self, level: Level) -> Self {

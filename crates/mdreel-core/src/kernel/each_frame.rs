@@ -1,4 +1,4 @@
-//! Values of single frames, which do not depend on other frames.
+//! Computation of values of single frames, which do not depend on other frames.
 
 use std::sync::Arc;
 
@@ -8,19 +8,21 @@ use crate::frame::{FrameBatch, Octets};
 use crate::reduce::{Layout, Slots};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Computation of `N` values of a frame.
+/// A function that computes `N` values of a frame.
 pub trait Measure<const N: usize>: Send + Sync + 'static {
-    /// Its name, for errors.
+    /// The name of the quantity, for error messages.
     const NAME: &'static str;
 
-    /// Atoms that a frame must have.
+    /// Returns the number of atoms in a frame.
     fn n_atoms(&self) -> usize;
 
-    /// The values; the first is not finite where a coordinate is not. Mark it `#[inline(always)]`, as an [`Operation`].
+    /// Returns the values of a frame. The first value must not be finite if any coordinate is not finite.
+    ///
+    /// Mark implementations `#[inline(always)]`, as for [`Operation`].
     fn of<L: Lanes>(&self, frame: Octets<'_>) -> [f64; N];
 }
 
-/// The computation that measures each frame.
+/// Computation that applies a measure to each frame.
 #[derive(Debug)]
 pub struct EachFrame<M, const N: usize> {
     measure: Arc<M>,
@@ -28,7 +30,7 @@ pub struct EachFrame<M, const N: usize> {
 }
 
 impl<M: Measure<N>, const N: usize> EachFrame<M, N> {
-    /// With the vector instructions of `level`. The bits do not depend on it.
+    /// Creates the computation with the vector instructions of `level`. The level does not affect the bits of the result.
     pub(super) fn with(measure: M, level: Level) -> Self {
         EachFrame { measure: Arc::new(measure), level }
     }

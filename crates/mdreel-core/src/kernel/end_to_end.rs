@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::frame::FrameBatch;
 use crate::reduce::{Layout, Slots};
 
-/// For each chain the vector from its first to its last atom (x, y, z, Å), and how long that is.
+/// The vector of each chain from its first to its last atom (x, y, z), and the length of the vector, in Å.
 #[derive(Debug, Clone)]
 pub struct EndToEnd {
     n_atoms: usize,
@@ -15,10 +15,10 @@ pub struct EndToEnd {
 }
 
 impl EndToEnd {
-    /// Values of each chain.
+    /// Number of values per chain.
     pub(crate) const N_VALUES: usize = 4;
 
-    /// Creates the computation for chains with these first and last atoms, of `n_atoms`.
+    /// Creates the computation for chains with these first and last atoms, among `n_atoms` atoms.
     pub fn new(n_atoms: usize, ends: Vec<[u32; 2]>) -> Result<Self> {
         if ends.is_empty() {
             return Err(Error::mismatch("there are no chains"));

@@ -1,4 +1,4 @@
-//! Interaction fingerprints: the residues of two groups that interact in each frame, and how.
+//! Interaction fingerprints: the residues of two groups that interact in each frame, and the kinds of their interactions.
 
 mod bridges;
 mod interaction;
@@ -26,14 +26,16 @@ use crate::frame::FrameBatch;
 use crate::reduce::{Layout, Slots, Value};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Interactions between the residues of two groups, in each frame: the number of different interactions of two residues,
-/// the number of their occurrences, and as the own value a [`FingerprintTable`]. A residue does not interact with itself.
+/// Interactions between the residues of two groups in each frame. A residue does not interact with itself.
+///
+/// The values of a frame are the number of different interactions between two residues and the number of their occurrences. The
+/// computation's own value is a [`FingerprintTable`].
 #[derive(Debug)]
 pub struct Fingerprint {
     n_atoms: usize,
     interactions: Arc<Vec<Interaction>>,
     bridges: Option<Arc<Bridges>>,
-    /// The longest distance of two sites, Å.
+    /// The longest distance of two interacting sites, in Å.
     reach: f64,
     shortest: Shortest,
     is_once: bool,
@@ -42,7 +44,7 @@ pub struct Fingerprint {
     work: Work,
 }
 
-/// Memory that is kept from frame to frame.
+/// Working memory that is reused from frame to frame.
 #[derive(Debug, Default)]
 struct Work {
     search: Search,
@@ -51,10 +53,11 @@ struct Work {
 }
 
 impl Fingerprint {
-    /// Creates the computation for interactions among `n_atoms` atoms. With `is_once`, only pairs count whose first
-    /// residue has the smaller number. With `keeps_occurrences` the table also lists the
-    /// sites of each occurrence. Returns an error if an atom does not exist, a site has not the atoms that its rule
-    /// needs, or radii are missing.
+    /// Creates the computation for interactions among `n_atoms` atoms.
+    ///
+    /// With `is_once`, a pair counts only if its first residue has the smaller number. With `keeps_occurrences`, the table also
+    /// lists the sites of each occurrence. Returns an error if an atom does not exist, a site does not have the atoms that its
+    /// rule needs, or radii are missing.
     pub fn new(
         n_atoms: usize,
         interactions: Vec<Interaction>,
@@ -79,14 +82,14 @@ impl Fingerprint {
         })
     }
 
-    /// The same with bridges through waters. Returns an error if an atom does not exist, a site has not the atoms that a
-    /// hydrogen bond needs, or the numbers of waters are not valid.
+    /// Adds bridges through waters. Returns an error if an atom does not exist, a site does not have the atoms that a hydrogen
+    /// bond needs, or the numbers of waters are not valid.
     pub fn with_bridges(self, bridges: Bridges) -> Result<Self> {
         let reach = self.reach.max(bridges.checked_reach(self.n_atoms)?);
         Ok(Fingerprint { bridges: Some(Arc::new(bridges)), reach, ..self })
     }
 
-    /// The same with the vector instructions of `level`. The bits do not depend on it.
+    /// Sets the vector instructions. The level does not affect the bits of the result.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn at_level(self, level: Level) -> Self {
@@ -138,7 +141,7 @@ impl Computation for Fingerprint {
                 return Err(not_finite(batch, i, "distances"));
             }
             let Work { found, network, .. } = &mut self.work;
-            // Cells have an order of their own, which is not that of the sites.
+            // The search finds occurrences in the order of its cells.
             found.sort_unstable_by(|one, other| {
                 (one.column, one.sites)
                     .cmp(&(other.column, other.sites))
@@ -154,7 +157,7 @@ impl Computation for Fingerprint {
     }
 }
 
-/// Finds the occurrences of all interactions in a frame, and says whether all distances are finite.
+/// Operation that finds the occurrences of all interactions in a frame and returns whether all distances are finite.
 struct Find<'a> {
     fingerprint: &'a mut Fingerprint,
     atoms: Atoms<'a>,

@@ -1,4 +1,4 @@
-//! Superposition of some atoms of each frame on a reference.
+//! Superposition of selected atoms of each frame on a reference.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::frame::{FrameBatch, Quantities};
 use crate::simd::{Lanes, Level, Operation};
 use crate::superpose::{Reference, Superposition};
 
-/// Which atoms of a frame are superposed on what.
+/// Superposition of selected atoms on a reference.
 #[derive(Debug, Clone)]
 pub struct Fit {
     reference: Arc<Reference>,
@@ -18,7 +18,7 @@ pub struct Fit {
 }
 
 impl Fit {
-    /// Creates the computation for `atoms` (`None`: all) of frames of `n_atoms` on `reference`, Å, weighted by
+    /// Creates the superposition of `atoms` (`None`: all) of frames with `n_atoms` atoms on `reference` (Å), weighted by
     /// `weights` (`None`: equal weights).
     pub fn new(
         n_atoms: usize,
@@ -32,17 +32,17 @@ impl Fit {
         Ok(Fit { reference, chosen, level })
     }
 
-    /// The weighted centre of the reference, Å.
+    /// Returns the weighted centre of the reference, in Å.
     pub(crate) fn centre(&self) -> [f64; 3] {
         self.reference.centre()
     }
 
-    /// The vector instructions that it uses.
+    /// Returns the vector instructions that the superposition uses.
     pub(crate) fn level(&self) -> Level {
         self.level
     }
 
-    /// The motion of each frame. Returns an error if one is not finite.
+    /// Returns the superposition of each frame of `batch`. Returns an error if one is not finite.
     pub(crate) fn motions(&mut self, batch: &FrameBatch) -> Result<Vec<Superposition>> {
         self.level.run(FitBatch { reference: &self.reference, batch: self.chosen.of(batch) })
     }

@@ -1,4 +1,4 @@
-//! Frames and pass results that tests of computations share.
+//! Helpers for tests of computations: frames, groups and results of a pass.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::reduce::{Partial, Tally};
 use crate::selection::{Comparison, Expression, Selecting, Selection};
 use crate::unit_cell::UnitCell;
 
-/// Frames of as many atoms each, from number `first` on, 2 ps apart.
+/// Returns a batch of `frames`, numbered from `first` on, 2 ps apart. All frames have the same number of atoms.
 pub(crate) fn batch(first: u64, frames: &[Vec<[f32; 3]>], unit_cell: Option<UnitCell>) -> FrameBatch {
     let mut batch = FrameBatch::with_capacity(frames[0].len(), frames.len());
     for (index, frame) in (first..).zip(frames) {
@@ -24,7 +24,7 @@ pub(crate) fn batch(first: u64, frames: &[Vec<[f32; 3]>], unit_cell: Option<Unit
     batch
 }
 
-/// Result of a computation of all atoms over batches, each a separate block, merged in this order.
+/// Returns the result of a computation over all atoms. Each batch is a separate block; the blocks are merged in order.
 pub(crate) fn mapped(computation: impl Computation + 'static, batches: &[FrameBatch]) -> Result<Tally> {
     let mut pass = Pass::of(computation);
     let mut whole = pass.empty();
@@ -38,7 +38,7 @@ pub(crate) fn mapped(computation: impl Computation + 'static, batches: &[FrameBa
     Ok(whole)
 }
 
-/// Result of a computation of all atoms over batches of a single block.
+/// Returns the result of a computation over all atoms, with all batches in a single block.
 pub(crate) fn mapped_together(computation: impl Computation + 'static, batches: &[FrameBatch]) -> Result<Tally> {
     let mut pass = Pass::of(computation);
     let mut tally = pass.empty();
@@ -47,7 +47,7 @@ pub(crate) fn mapped_together(computation: impl Computation + 'static, batches: 
     mapped.map(|()| tally)
 }
 
-/// Those of these atoms among `n_atoms` whose x is above 0.
+/// Returns a group of the atoms in `places`, among `n_atoms` atoms, whose x coordinate is positive in the current frame.
 pub(crate) fn right_of_origin(n_atoms: u32, places: &[u32]) -> Group {
     let (comparison, value) = (Comparison::Greater, 0.0);
     let expression = Expression::Coordinate { axis: 0, is_absolute: false, comparison, value };
@@ -56,7 +56,7 @@ pub(crate) fn right_of_origin(n_atoms: u32, places: &[u32]) -> Group {
     Group::changing(places.to_vec(), Selecting::new(selection, &every).unwrap(), places.to_vec()).unwrap()
 }
 
-/// Which of these atoms `right_of_origin` selects in a frame.
+/// Returns those of the atoms in `places` that `right_of_origin` selects in a frame.
 pub(crate) fn those_right_of_origin(frame: &[[f32; 3]], places: &[u32]) -> Vec<u32> {
     places.iter().copied().filter(|&place| frame[place as usize][0] > 0.0).collect()
 }

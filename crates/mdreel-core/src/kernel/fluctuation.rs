@@ -11,17 +11,19 @@ use crate::frame::{FrameBatch, Quantities};
 use crate::reduce::{Layout, Slots, Sum};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Å up to which displacements are added up in steps of 64 bits.
+/// Displacement (Å) up to which displacements are added up in integer steps of 64 bits.
 const NEAR: f64 = 2048.0;
-/// Bits behind the binary point of displacements, and of their squares.
+/// Number of fractional bits of displacements.
 const FRACTION: u32 = 36;
+/// Number of fractional bits of squares of displacements.
 const SQUARE_FRACTION: u32 = 27;
-/// Frames whose steps add up in 64 bits for certain.
+/// Largest number of frames whose steps are guaranteed to add up in 64 bits.
 const MOST_FRAMES: usize = 1 << 12;
 
-/// Four sums over frames for each atom: its displacement from a structure (x, y, z, Å), and the square of the
-/// displacement (Å²). The coordinates are used as stored or after superposition, whose RMSD (Å) is then a value of each
-/// frame.
+/// Four sums over frames for each atom: its displacement from a structure (x, y, z, in Å), and the square of the displacement
+/// (Å²).
+///
+/// The coordinates are used as stored or after superposition. With superposition, the RMSD (Å) is also a value of each frame.
 #[derive(Debug, Clone)]
 pub struct Fluctuation {
     n_atoms: usize,
@@ -29,7 +31,7 @@ pub struct Fluctuation {
     displacements: Displacements,
 }
 
-/// Displacements from `reference` that are added up.
+/// Sums of displacements from `reference`.
 #[derive(Debug, Clone)]
 struct Displacements {
     reference: Arc<[Vec<f64>; 3]>,
@@ -37,26 +39,28 @@ struct Displacements {
     level: Level,
 }
 
-/// Sums of a batch: x, y, z and square of each atom.
+/// Sums of a batch, in steps: x, y, z and the square of the displacement of each atom.
 #[derive(Debug, Clone, Default)]
 struct Steps([Vec<i64>; 4]);
 
 impl Fluctuation {
-    /// Sums of each atom.
+    /// Number of sums per atom.
     pub(crate) const N_SUMS: usize = 4;
 
-    /// About `reference`, Å. Returns an error if there are no atoms, or coordinates are not finite.
+    /// Creates the computation of displacements from `reference` (Å). Returns an error if there are no atoms, or coordinates
+    /// are not finite.
     pub fn new(reference: &[[f64; 3]]) -> Result<Self> {
         Fluctuation::at_level(reference, Level::detect())
     }
 
-    /// The same with the vector instructions of `level`. The bits do not depend on it.
+    /// Creates the computation with the vector instructions of `level`. The level does not affect the bits of the result.
     pub(crate) fn at_level(reference: &[[f64; 3]], level: Level) -> Result<Self> {
         let displacements = Displacements::new(reference, level)?;
         Ok(Fluctuation { n_atoms: reference.len(), moved: None, displacements })
     }
 
-    /// About `reference`, Å, of `atoms` among the `n_atoms` of a frame, moved by `fit`.
+    /// Creates the computation of displacements from `reference` (Å) for `atoms` among the `n_atoms` atoms of a frame, moved by
+    /// `fit`.
     pub fn superposed(n_atoms: usize, fit: Fit, atoms: Vec<u32>, reference: &[[f64; 3]]) -> Result<Self> {
         let level = fit.level();
         let displacements = Displacements::new(reference, level)?;
@@ -73,7 +77,7 @@ impl Displacements {
         Ok(Displacements { reference: Arc::new(columns_of(reference)?), steps: Steps::default(), level })
     }
 
-    /// Begins with no frames.
+    /// Sets the sums of the batch to zero.
     fn begin(&mut self) {
         let n_atoms = self.reference[0].len();
         self.steps.0.iter_mut().for_each(|steps| {
@@ -82,13 +86,13 @@ impl Displacements {
         });
     }
 
-    /// Adds a frame.
+    /// Adds a frame to the sums of the batch, or directly to `sums` if an atom is far away.
     fn add<T: Copy + Into<f64>>(&mut self, columns: [&[T]; 3], frame: u64, sums: &mut [Sum]) -> Result<()> {
         let add = AddFrame { columns, reference: &self.reference, steps: &mut self.steps };
         if self.level.run(add) { Ok(()) } else { self.add_far(columns, frame, sums) }
     }
 
-    /// Adds what was added since it began to the sums.
+    /// Adds the sums of the batch to `sums`.
     fn finish(&self, sums: &mut [Sum]) {
         let [x, y, z, square] = &self.steps.0;
         for (atom, sums) in sums.as_chunks_mut::<{ Fluctuation::N_SUMS }>().0.iter_mut().enumerate() {
@@ -99,7 +103,7 @@ impl Displacements {
         }
     }
 
-    /// Adds a frame in which an atom is far away: number by number.
+    /// Adds a frame in which an atom is far away to the sums number by number.
     #[cold]
     fn add_far<T: Copy + Into<f64>>(&self, columns: [&[T]; 3], frame: u64, sums: &mut [Sum]) -> Result<()> {
         for (atom, sums) in sums.as_chunks_mut::<{ Fluctuation::N_SUMS }>().0.iter_mut().enumerate() {
@@ -120,7 +124,7 @@ impl Displacements {
     }
 }
 
-/// x, y and z of points, Å. Returns an error if they are not finite.
+/// Returns x, y and z of points, in Å. Returns an error if they are not finite.
 pub(super) fn columns_of(points: &[[f64; 3]]) -> Result<[Vec<f64>; 3]> {
     if let Some(atom) = points.iter().position(|point| point.iter().any(|value| !value.is_finite())) {
         let message = format!("atom {atom} of {} is at {:?}", points.len(), points[atom]);
@@ -166,7 +170,7 @@ impl Computation for Fluctuation {
     }
 }
 
-/// Adds a frame if all atoms are near; returns whether it did.
+/// Operation that adds a frame if all atoms are near, and returns whether it did.
 struct AddFrame<'a, T> {
     columns: [&'a [T]; 3],
     reference: &'a [Vec<f64>; 3],

@@ -7,8 +7,10 @@ use crate::error::{Error, Result};
 use crate::frame::FrameBatch;
 use crate::selection::Selecting;
 
-/// Atoms given by their places in a frame, numbered from 0. In each frame, either all atoms or only the selected ones
-/// belong to the group.
+/// A group of atoms, given by their indices in a frame. In each frame, either all of these atoms belong to the group, or only
+/// those that are selected.
+///
+/// Functions identify an atom of the group by its number: its position in the list of indices, from 0.
 #[derive(Debug, Clone)]
 pub struct Group {
     places: Arc<Vec<u32>>,
@@ -18,20 +20,20 @@ pub struct Group {
 #[derive(Debug, Clone)]
 struct Changing {
     selecting: Selecting,
-    /// The atom of the whole system that must be selected for each number to belong to the group.
+    /// For each number, the index in the whole system of the atom that must be selected.
     keys: Arc<Vec<u32>>,
     current: Vec<u32>,
 }
 
 impl From<Vec<u32>> for Group {
-    /// Atoms at these places, in every frame.
+    /// Creates a group to which these atoms belong in every frame.
     fn from(places: Vec<u32>) -> Self {
         Group { places: Arc::new(places), changing: None }
     }
 }
 
 impl Group {
-    /// A group whose members in a frame are the atoms whose key is selected. A key is an index in the whole system.
+    /// Creates a group to which an atom belongs in a frame if its key is selected. A key is an index in the whole system.
     pub fn changing(places: Vec<u32>, selecting: Selecting, keys: Vec<u32>) -> Result<Self> {
         if places.len() != keys.len() {
             return Err(Error::mismatch(format!("a group of {} atoms has {} keys", places.len(), keys.len())));
@@ -43,7 +45,7 @@ impl Group {
         Ok(Group { places: Arc::new(places), changing: Some(changing) })
     }
 
-    /// Sorts its atoms, and keeps each once. Returns an error if the group changes and has an atom more than once.
+    /// Sorts the atoms and removes duplicates. Returns an error if the group is changing and contains an atom more than once.
     pub(crate) fn make_unique(&mut self) -> Result<()> {
         let mut places = self.places.to_vec();
         places.sort_unstable();
@@ -56,22 +58,22 @@ impl Group {
         Ok(())
     }
 
-    /// The places of all that can belong to it, by number.
+    /// Returns the indices of all atoms that can belong to the group.
     pub fn places(&self) -> &Arc<Vec<u32>> {
         &self.places
     }
 
-    /// How many can belong to it.
+    /// Returns how many atoms can belong to the group.
     pub(crate) fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Whether it is selected again in each frame.
+    /// Returns whether the group is selected again in each frame.
     pub fn is_changing(&self) -> bool {
         self.changing.is_some()
     }
 
-    /// Calls a function with the place of each atom that belonged to it in the frame for which it was last asked.
+    /// Calls a function with the index of each atom that belonged to the group in the frame of the last call of `current`.
     pub(crate) fn for_each_latest(&self, mut call: impl FnMut(u32)) {
         match &self.changing {
             None => self.places.iter().for_each(|&place| call(place)),
@@ -79,7 +81,8 @@ impl Group {
         }
     }
 
-    /// The numbers of those that belong to it in the i-th frame of a batch; `None` for all.
+    /// Returns the numbers of the atoms that belong to the group in the i-th frame of `batch`; `None` if all do, because the
+    /// group is fixed.
     pub fn current(&mut self, batch: &FrameBatch, i: usize) -> Result<Option<&[u32]>> {
         let Some(Changing { selecting, keys, current }) = &mut self.changing else { return Ok(None) };
         let selected = selecting.select(batch, i)?;
@@ -88,7 +91,7 @@ impl Group {
         Ok(Some(current))
     }
 
-    /// The numbers of those that belong to it in the i-th frame of a batch, also of a group that stays the same.
+    /// Returns the numbers of the atoms that belong to the group in the i-th frame of `batch`, also for a fixed group.
     pub(crate) fn numbers(&mut self, batch: &FrameBatch, i: usize) -> Result<Cow<'_, [u32]>> {
         let n_atoms = self.len() as u32;
         Ok(self.current(batch, i)?.map_or_else(|| (0..n_atoms).collect::<Vec<u32>>().into(), Cow::Borrowed))

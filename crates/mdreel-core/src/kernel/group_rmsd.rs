@@ -11,20 +11,21 @@ use crate::reduce::{Layout, Slots};
 use crate::simd::{Lanes, Level, Operation};
 use crate::superpose::{Superposition, WeightedPoints};
 
-/// A group of atoms: which of the frame, where they are in the reference (Å), and how much each counts (`None`: all
-/// alike).
+/// A group of atoms with its reference positions and weights.
 #[derive(Debug, Clone)]
 pub struct Group {
-    /// Places among the atoms of the frame.
+    /// Indices of the atoms in a frame.
     pub atoms: Vec<u32>,
     /// Positions in the reference, Å.
     pub reference: Vec<[f64; 3]>,
-    /// Weights.
+    /// Weights of the atoms; `None` for equal weights.
     pub weights: Option<Vec<f64>>,
 }
 
-/// RMSD of each frame, Å: of the atoms that are superposed on their reference, and of groups that are moved with them;
-/// or of groups alone, with the coordinates as they are.
+/// RMSD of several groups of atoms in each frame, in Å.
+///
+/// With superposition, the first value is the RMSD of the superposed atoms, and each group is moved with them. Without
+/// superposition, the groups are compared with the coordinates as stored.
 #[derive(Debug, Clone)]
 pub struct GroupRmsd {
     n_atoms: usize,
@@ -34,12 +35,13 @@ pub struct GroupRmsd {
 }
 
 impl GroupRmsd {
-    /// Creates the computation for frames of `n_atoms` atoms. Returns an error if a group does not fit, or has no RMSD.
+    /// Creates the computation for frames of `n_atoms` atoms. Returns an error if the atoms of a group do not exist, or if no
+    /// RMSD is defined for a group.
     pub fn new(n_atoms: usize, fitted: Option<&Group>, groups: &[Group]) -> Result<Self> {
         GroupRmsd::at_level(n_atoms, fitted, groups, Level::detect())
     }
 
-    /// The same with the vector instructions of `level`. The bits do not depend on it.
+    /// Creates the computation with the vector instructions of `level`. The level does not affect the bits of the result.
     pub(crate) fn at_level(n_atoms: usize, fitted: Option<&Group>, groups: &[Group], level: Level) -> Result<Self> {
         let fit = match fitted {
             None => None,
@@ -47,7 +49,7 @@ impl GroupRmsd {
                 Some(Fit::new(n_atoms, Some(atoms.clone()), reference, weights.as_deref(), level)?)
             }
         };
-        // Those that are moved are turned about the centre of the reference.
+        // Groups rotate about the centre of the reference.
         let origin = fit.as_ref().map_or([0.0; 3], Fit::centre);
         let relative = |point: &[f64; 3]| std::array::from_fn(|k| point[k] - origin[k]);
         let prepared = groups.iter().enumerate().map(|(i, group)| {
@@ -187,7 +189,7 @@ mod tests {
             let alone = mapped(Rmsd::new(&fitted.reference, None, true).unwrap(), &[batch(0, &frames, None)]).unwrap();
             for (row, alone) in found.as_chunks::<3>().0.iter().zip(alone.rows.column(0)) {
                 prop_assert_eq!(row[0], alone);
-                // The same atoms, moved: what is left is the minimum.
+                // The first group consists of the superposed atoms, so its RMSD is the minimum.
                 prop_assert!((row[1] - alone).abs() < 1e-7, "{} and {}", row[1], alone);
             }
         }

@@ -1,4 +1,4 @@
-//! Radii of gyration: distances of atoms from their centre.
+//! Radii of gyration: root mean square distances of atoms from their centre.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use crate::reduce::{Layout, Slots};
 use crate::simd::{Lanes, Level};
 use crate::superpose::WeightedPoints;
 
-/// The radius of gyration of each frame, Å, and those about the x, y and z axes through the centre.
+/// The radius of gyration of each frame, and the radii about the x, y and z axes through the centre, in Å.
 pub type Gyration = EachFrame<Radii, 4>;
 
-/// Quantity computed for a frame.
+/// Measure of the radii of gyration of a frame.
 #[derive(Debug)]
 pub struct Radii(WeightedPoints);
 
@@ -25,7 +25,7 @@ impl Gyration {
         Gyration::at_level(n_atoms, weights, Level::detect())
     }
 
-    /// The same with the vector instructions of `level`. The bits do not depend on it.
+    /// Creates the computation with the vector instructions of `level`. The level does not affect the bits of the result.
     pub(crate) fn at_level(n_atoms: usize, weights: Option<&[f64]>, level: Level) -> Result<Self> {
         Ok(EachFrame::with(Radii(WeightedPoints::new(&vec![[0.0; 3]; n_atoms], weights)?), level))
     }
@@ -45,7 +45,7 @@ impl Measure<4> for Radii {
     }
 }
 
-/// The same of a group that is selected again in each frame; NaN where nothing is selected.
+/// The radii of gyration of a group that is selected again in each frame. They are NaN where no atom is selected.
 #[derive(Debug, Clone)]
 pub struct ChangingGyration {
     n_atoms: usize,
@@ -54,8 +54,8 @@ pub struct ChangingGyration {
 }
 
 impl ChangingGyration {
-    /// Creates the computation for a group among `n_atoms` atoms with a weight for each of its numbers. Returns an
-    /// error if an atom does not exist, or weights are negative or not finite.
+    /// Creates the computation for a group among `n_atoms` atoms, with a weight for each atom of the group. Returns an error if
+    /// an atom does not exist, or if weights are negative or not finite.
     pub fn new(n_atoms: usize, group: Group, weights: Vec<f64>) -> Result<Self> {
         if let Some(atom) = group.places().iter().find(|&&atom| atom as usize >= n_atoms) {
             return Err(Error::mismatch(format!("a radius of gyration needs atom {atom} of {n_atoms}")));

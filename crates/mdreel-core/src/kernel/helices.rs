@@ -1,4 +1,4 @@
-//! Eigenvalues of distance matrices, which describe the shape of a helix or the arrangement of two helices.
+//! Largest eigenvalues of distance matrices, which describe the shape of a helix or the arrangement of two helices.
 
 use std::sync::Arc;
 
@@ -8,20 +8,20 @@ use crate::frame::FrameBatch;
 use crate::reduce::{Layout, Slots};
 use crate::symmetric::largest_eigenpair;
 
-/// Steps of the power iteration that are never needed but for eigenvalues that are nearly the same.
+/// Largest number of steps of the power iteration. It is only reached if the largest eigenvalues are nearly equal.
 const MAX_STEPS: usize = 10_000;
 
-/// Which matrices.
+/// The distances that form a matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
     /// The distances within each segment.
     Segments,
-    /// Of each pair of segments, the distances from one to the other, as a bipartite matrix: the first with the second,
-    /// the first with the third, and so on.
+    /// The distances between the two segments of each pair, as a bipartite matrix. The pairs are the first segment with the
+    /// second, the first with the third, and so on.
     Pairs,
 }
 
-/// The largest eigenvalue of distance matrices (Å), or of those of squared distances (Å²), of segments.
+/// The largest eigenvalue of the matrices of distances (Å) or squared distances (Å²) of segments.
 #[derive(Debug, Clone)]
 pub struct HelixEigenvalues {
     n_atoms: usize,
@@ -39,8 +39,8 @@ struct Memory {
 }
 
 impl HelixEigenvalues {
-    /// Creates the computation for segments of `n_atoms` atoms. Returns an error if there are none, or one of less than
-    /// two atoms, or an atom that is not there; for pairs, where there is one segment only.
+    /// Creates the computation for segments among `n_atoms` atoms. Returns an error if there are no segments (for pairs: fewer
+    /// than two), if a segment has fewer than two atoms, or if an atom does not exist.
     pub fn new(n_atoms: usize, segments: Vec<Vec<u32>>, of: Of, is_squared: bool) -> Result<Self> {
         let least = if of == Of::Pairs { 2 } else { 1 };
         if segments.len() < least {
@@ -109,9 +109,10 @@ impl Computation for HelixEigenvalues {
     }
 }
 
-/// The largest eigenvalue of the matrix of squared distances between points, M = n 1' + 1 n' - 2 X X', with n the
-/// squares of the points X. Its rank is at most 5: with U = [n 1 X] it is U C U', whose eigenvalues but zero are those
-/// of L' C L, where L L' = U' U.
+/// Returns the largest eigenvalue of the matrix of squared distances between points.
+///
+/// The matrix is M = n 1' + 1 n' - 2 X X', where n contains the squares of the points X. Its rank is at most 5, because
+/// M = U C U' with U = [n 1 X]. Its nonzero eigenvalues are those of L' C L, where L L' = U' U.
 fn largest_of_squares(points: &[[f64; 3]]) -> f64 {
     let n = points.len() as f64;
     let centre: [f64; 3] = std::array::from_fn(|k| points.iter().map(|point| point[k]).sum::<f64>() / n);
@@ -124,14 +125,15 @@ fn largest_of_squares(points: &[[f64; 3]]) -> f64 {
         }
     }
     let lower = cholesky(&products);
-    // C exchanges the first two and takes the others -2 times.
+    // C exchanges the first two components and multiplies the others by -2.
     let times_c = |row: [f64; 5]| [row[1], row[0], -2.0 * row[2], -2.0 * row[3], -2.0 * row[4]];
     let columns: [[f64; 5]; 5] = std::array::from_fn(|j| std::array::from_fn(|i| lower[i][j]));
     let inner = |a: [f64; 5], b: [f64; 5]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     largest_eigenpair::<5>(std::array::from_fn(|i| std::array::from_fn(|j| inner(columns[i], times_c(columns[j]))))).0
 }
 
-/// L with L L' = `matrix`, which may be singular: what depends on the columns before has none of its own.
+/// Returns L with L L' = `matrix`. The matrix may be singular: a column of L is zero if the corresponding column of the matrix
+/// depends on the columns before it.
 fn cholesky(matrix: &[[f64; 5]; 5]) -> [[f64; 5]; 5] {
     let mut lower = [[0.0; 5]; 5];
     for j in 0..5 {
@@ -148,8 +150,10 @@ fn cholesky(matrix: &[[f64; 5]; 5]) -> [[f64; 5]; 5] {
     lower
 }
 
-/// The largest singular value of the matrix of distances, or of their squares, from points to others: for the same
-/// points, and for the bipartite matrix of two sets, that is the largest eigenvalue.
+/// Returns the largest singular value of the matrix of distances, or of squared distances, from points to others.
+///
+/// If both sets of points are the same, this is the largest eigenvalue of the matrix. For two different sets, it is the largest
+/// eigenvalue of the bipartite matrix.
 fn largest_between(from: &[[f64; 3]], to: &[[f64; 3]], is_squared: bool, matrix: &mut Vec<f64>) -> f64 {
     matrix.clear();
     matrix.extend(from.iter().flat_map(|a| {
@@ -191,7 +195,7 @@ mod tests {
         Ok(mapped(computation, &[batch(5, &[points.to_vec()], None)])?.rows.into_values().split_off(2))
     }
 
-    /// The largest eigenvalue of a symmetric matrix whose entries are not negative, by many steps of a shifted power
+    /// Returns the largest eigenvalue of a symmetric matrix without negative entries, from many steps of a shifted power
     /// iteration.
     fn perron(matrix: &[Vec<f64>]) -> f64 {
         let n = matrix.len();
@@ -248,7 +252,7 @@ mod tests {
         let segments = [vec![0, 1], vec![2, 3], vec![4, 5]];
         let found = values(&points, &segments, Of::Pairs, false).unwrap();
         assert!(found.len() == 3 && found[0] < found[1] && (found[0] - found[2]).abs() < 1e-9);
-        // Two points: the matrix [[0, d], [d, 0]] has the eigenvalue d.
+        // The matrix of two points, [[0, d], [d, 0]], has the eigenvalue d.
         assert_eq!(values(&points, &segments, Of::Segments, false).unwrap(), [1.0; 3]);
     }
 

@@ -13,26 +13,25 @@ use crate::periodic::Periodic;
 use crate::reduce::{Layout, Slots};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Donor and acceptor are farther apart than this, Å: nearer ones are one atom, or bonded.
+/// Lower limit of the distance of donor and acceptor, in Å. Atoms that are closer are the same atom, or covalently bonded.
 const LEAST: f64 = 1.0;
-/// Distances that are computed together.
+/// Number of distances that are computed together.
 const MOST: usize = 256;
 
 /// Criteria for a hydrogen bond.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Criteria {
-    /// The longest distance of donor and acceptor, Å.
+    /// The longest distance of donor and acceptor, in Å.
     pub distance: f64,
-    /// Lower limit of the angle of donor, hydrogen and acceptor, degrees.
+    /// The lower limit of the angle of donor, hydrogen and acceptor, in degrees.
     pub angle: f64,
 }
 
-/// Which donors and acceptors may be bonded: those whose masks share a bit. One mask for each donor, and for each
-/// acceptor.
+/// One bit mask for each donor and for each acceptor. A donor and an acceptor may be bonded if their masks share a bit.
 pub(crate) type Masks = [Vec<u64>; 2];
 
-/// Records of the hydrogen bonds of each frame: donor, hydrogen, acceptor, distance of donor and acceptor (Å), and
-/// angle (degrees).
+/// Computation that records the hydrogen bonds of each frame: donor, hydrogen, acceptor, distance of donor and acceptor (Å),
+/// and angle (degrees).
 #[derive(Debug, Clone)]
 pub struct HydrogenBonds {
     n_atoms: usize,
@@ -47,9 +46,11 @@ pub struct HydrogenBonds {
 }
 
 impl HydrogenBonds {
-    /// Creates the computation for donors and acceptors among `n_atoms` atoms, with the place of the hydrogen of each
-    /// donor. Returns an error if there are none, or an atom does not exist, or a different number of hydrogens or
-    /// masks, or criteria are no distance and angle.
+    /// Creates the computation for donors and acceptors among `n_atoms` atoms. `hydrogens` contains the index of the hydrogen
+    /// of each donor.
+    ///
+    /// Returns an error if there are no donors or acceptors, an atom does not exist, the number of hydrogens or masks is wrong,
+    /// or the criteria are not a valid distance and angle.
     pub fn new(
         n_atoms: usize,
         donors: impl Into<Group>,
@@ -91,7 +92,7 @@ impl HydrogenBonds {
         })
     }
 
-    /// The same with the vector instructions of `level`. The bits do not depend on it.
+    /// Sets the vector instructions. The level does not affect the bits of the result.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn at_level(self, level: Level) -> Self {
@@ -142,7 +143,7 @@ impl Computation for HydrogenBonds {
     }
 }
 
-/// The angle at the second of three points, degrees.
+/// Returns the angle at the second of three points, in degrees.
 pub(super) fn angle([a, b, c]: [[f64; 3]; 3], images: Option<Periodic>) -> f64 {
     let shortest = |d| images.as_ref().map_or(d, |cell| cell.shortest(d));
     let [u, v] = [a, c].map(|end| shortest(std::array::from_fn(|k| end[k] - b[k])));
@@ -152,7 +153,7 @@ pub(super) fn angle([a, b, c]: [[f64; 3]; 3], images: Option<Periodic>) -> f64 {
     sine.atan2(dot).to_degrees()
 }
 
-/// Finds the donors and acceptors of a frame that are near, in their order.
+/// Operation that finds the donors and acceptors of a frame that are near each other, and sorts them.
 struct FindNear<'a> {
     bonds: &'a mut HydrogenBonds,
     batch: &'a FrameBatch,
@@ -169,7 +170,7 @@ impl Operation for FindNear<'_> {
         found.clear();
         let mut near = Near { distance: criteria.distance, masks: masks.as_deref(), squares: [0.0; MOST], found };
         pairs.visit(batch, i, images, (criteria.distance, false), &mut near)?;
-        // Cells have an order of their own, which is not that of all pairs.
+        // The search finds pairs in the order of its cells.
         found.sort_unstable_by_key(|&(donor, acceptor, _)| (donor, acceptor));
         Ok(())
     }

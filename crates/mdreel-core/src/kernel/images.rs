@@ -1,22 +1,22 @@
-//! Shortest periodic images, and the distance up to which they are the only images.
+//! Shortest periodic images, and the distance up to which images are unique.
 
 use crate::error::{Error, Result};
 use crate::frame::FrameBatch;
 use crate::periodic::Periodic;
 
-/// Use of the shortest images of vectors.
+/// Setting for the use of the shortest periodic images of vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shortest {
-    /// Use positions as stored.
+    /// Uses positions as stored.
     Never,
-    /// Use them if a frame has a periodic cell.
+    /// Uses the shortest images if a frame has a periodic cell.
     WherePossible,
-    /// Use them in every frame: a frame without a periodic cell is an error.
+    /// Uses the shortest images in every frame. A frame without a periodic cell is an error.
     Always,
 }
 
 impl Shortest {
-    /// The images to use in the i-th frame of a batch.
+    /// Returns the images to use in the i-th frame of a batch; `None` to use positions as stored.
     pub(crate) fn of(self, batch: &FrameBatch, i: usize) -> Result<Option<Periodic>> {
         if self == Shortest::Never {
             return Ok(None);
@@ -31,7 +31,7 @@ impl Shortest {
 }
 
 impl From<Option<bool>> for Shortest {
-    /// Whether to use them; `None` if this depends on the frame.
+    /// Converts an option: `Some` states whether to use the shortest images, and `None` lets each frame decide.
     fn from(wanted: Option<bool>) -> Self {
         match wanted {
             None => Shortest::WherePossible,
@@ -41,11 +41,12 @@ impl From<Option<bool>> for Shortest {
     }
 }
 
-/// How much farther than images are unique a distance may reach, relatively: lengths of cells are rounded to float32.
+/// Relative tolerance of the radius within which images are unique, because the lengths of cells are rounded to float32.
 const ROUNDING: f64 = 1e-6;
 
-/// The radius within which images are unique, Å, if `distance` (Å) goes beyond it. Other images than the shortest lie
-/// within the distance then.
+/// Returns the radius (Å) within which images are unique if `distance` (Å) exceeds it, and `None` otherwise.
+///
+/// If the distance exceeds the radius, it can include images other than the shortest.
 pub(super) fn exceeded_radius(images: Option<&Periodic>, distance: f64) -> Option<f64> {
     let radius = images?.unique_radius();
     (distance > radius * (1.0 + ROUNDING)).then_some(radius)

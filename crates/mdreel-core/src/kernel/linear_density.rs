@@ -15,8 +15,8 @@ use crate::periodic::{Periodic, into_brick};
 use crate::reduce::{Layout, Slots, Sum};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Densities of mass and charge in slabs across x, y and z: for each slab the sum over frames of the density of mass,
-/// that of its square, and the same of charge.
+/// Densities of mass and charge in slabs perpendicular to x, y and z. Each slab has four sums over frames: of the mass density,
+/// its square, the charge density and its square.
 #[derive(Debug)]
 pub struct LinearDensity {
     counted: Counted,
@@ -26,42 +26,44 @@ pub struct LinearDensity {
     memory: Memory,
 }
 
-/// Atoms or compounds, which are the same in all frames or consist of the atoms that are selected in each frame.
+/// Atoms or compounds. They are the same in all frames, or consist of the atoms that are selected in each frame.
 #[derive(Debug, Clone)]
 enum Counted {
     Same(Arc<Compounds>),
     Changing(Box<ChangingCompounds>),
 }
 
-/// Compounds, which are counted at their centre of mass.
+/// Compounds of atoms, which are counted at their centre of mass.
 #[derive(Debug)]
 struct Compounds {
     n_atoms: usize,
-    /// Of which each atom is, and its share of the mass; none where each atom is one.
+    /// The compound of each atom and the share of the atom in its mass; `None` if each atom is counted by itself.
     shares: Option<Vec<(u32, f64)>>,
-    /// Mass and charge of each; nothing behind the last up to a full octet.
+    /// Mass and charge of each compound, padded with zeros to full octets.
     amounts: Vec<[f64; 2]>,
 }
 
 /// Working memory for frames.
 #[derive(Debug, Default)]
 struct Memory {
-    /// x, y and z of atoms or compounds, up to a full octet.
+    /// x, y and z of atoms or compounds, padded to full octets.
     centres: [Vec<f64>; 3],
-    /// Mass and charge of each where they change from frame to frame, up to a full octet.
+    /// Mass and charge of each atom or compound if they change from frame to frame, padded to full octets.
     amounts: Vec<[f64; 2]>,
-    /// Mass and charge below all slabs, in each, and above all; across x, y and z.
+    /// Mass and charge below all slabs, in each slab, and above all slabs, for each of the three axes.
     slabs: [Vec<[f64; 2]>; 3],
 }
 
 impl LinearDensity {
-    /// Sums of each slab.
+    /// Number of sums per slab.
     pub(crate) const N_SUMS: usize = 4;
 
-    /// Creates the computation for atoms with these masses and charges, where each is, or where the centre of mass of
-    /// all with the same label is, as an image in the cell. Slabs are between the edges of `bins`, Å, along each axis;
-    /// an amount in a slab across x, y or z is multiplied by `per_volume`. Returns an error if these do not fit each
-    /// other, or a compound has no mass.
+    /// Creates the computation for atoms with these masses and charges.
+    ///
+    /// Each atom is counted at its position. With `labels`, all atoms with the same label form a compound, which is counted at
+    /// its centre of mass. Positions are first mapped into the cell. Slabs are between the edges of `bins` (Å) along each axis.
+    /// The amounts in a slab are multiplied by the `per_volume` of its axis. Returns an error if the arguments do not match, or
+    /// a compound has no mass.
     pub fn new(
         masses: &[f64],
         charges: &[f64],
@@ -72,9 +74,10 @@ impl LinearDensity {
         LinearDensity::of(Counted::Same(Arc::new(Compounds::new(masses, charges, labels)?)), bins, per_volume)
     }
 
-    /// The same of a group among `n_atoms` atoms that is selected again in each frame. The masses, charges and labels
-    /// are those of its numbers. A compound consists of its selected atoms; a frame in which they have no mass is an
-    /// error.
+    /// Creates the computation for a group among `n_atoms` atoms that is selected again in each frame.
+    ///
+    /// The masses, charges and labels are those of the atoms of the group. A compound consists of its selected atoms. A frame
+    /// in which the selected atoms of a compound have no mass is an error.
     pub fn changing(
         n_atoms: usize,
         group: impl Into<Group>,
@@ -96,14 +99,14 @@ impl LinearDensity {
         Ok(LinearDensity { counted, bins, per_volume, level, memory })
     }
 
-    /// The same with the vector instructions of `level`. The bits do not depend on it.
+    /// Sets the vector instructions. The level does not affect the bits of the result.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn at_level(self, level: Level) -> Self {
         LinearDensity { level, ..self }
     }
 
-    /// Adds the densities of a frame.
+    /// Adds the densities of the current frame to the sums.
     fn add_up(&self, frame: u64, sums: &mut [Sum]) -> Result<()> {
         let factors = self.per_volume.iter().zip(&self.memory.slabs);
         let amounts = factors.flat_map(|(factor, slabs)| {
@@ -170,7 +173,7 @@ impl Compounds {
         Ok(Compounds { n_atoms, shares: Some(shares), amounts })
     }
 
-    /// Computes their positions, Å; returns whether all are finite.
+    /// Computes the positions of the atoms or compounds, in Å, and returns whether all are finite.
     #[inline(always)]
     fn locate(&self, columns: Columns<'_>, centres: &mut [Vec<f64>; 3]) -> bool {
         let mut is_finite = true;
@@ -225,7 +228,7 @@ impl Computation for LinearDensity {
     }
 }
 
-/// Adds the content of each slab; returns whether all positions are finite.
+/// Operation that computes the mass and charge in each slab and returns whether all positions are finite.
 struct FillSlabs<'a> {
     density: &'a mut LinearDensity,
     batch: &'a FrameBatch,

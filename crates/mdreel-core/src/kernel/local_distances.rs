@@ -1,4 +1,4 @@
-//! Local distance differences (lDDT): the distances of a reference that each frame preserves.
+//! Local distance difference test (lDDT): the fraction of the distances of a reference that each frame preserves.
 
 use std::sync::Arc;
 
@@ -10,43 +10,46 @@ use crate::neighbours::{Neighbours, Run, Visit};
 use crate::reduce::{Layout, Slots};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Differences up to which a distance counts as preserved, Å (V. Mariani and others, Bioinformatics 29, 2722, 2013).
+/// Differences up to which a distance counts as preserved, in Å (V. Mariani and others, Bioinformatics 29, 2722, 2013).
 const THRESHOLDS: [f64; 4] = [0.5, 1.0, 2.0, 4.0];
-/// Distances that are computed together.
+/// Number of distances that are computed together.
 const MOST: usize = 256;
 
-/// The preserved fraction of all distances of each frame, and of the distances of each residue. It is NaN for a residue
-/// without distances.
+/// The preserved fraction of all distances of each frame, and of the distances of each residue. The fraction is NaN for a
+/// residue without distances.
 #[derive(Debug, Clone)]
 pub struct LocalDistances {
     distances: Arc<Distances>,
-    /// Thresholds that the distances of each atom have kept, of one frame.
+    /// The number of thresholds that the distances of each atom satisfy in one frame, summed over the distances.
     kept: Vec<f64>,
     level: Level,
 }
 
-/// The distances of the reference between atoms of different residues.
+/// The distances between atoms of different residues in the reference.
 #[derive(Debug)]
 struct Distances {
     /// Residue of each atom.
     residues: Vec<u32>,
-    /// Where the partners of each atom begin, and the end of all. Each pair is listed once.
+    /// For each atom, the index of its first partner in `partners`, followed by the number of all partners. Each pair is listed
+    /// once.
     starts: Vec<usize>,
     partners: Vec<u32>,
-    /// Å.
+    /// The distance to each partner in the reference, in Å.
     lengths: Vec<f64>,
-    /// Thresholds that the distances of each residue can keep.
+    /// The largest possible number of satisfied thresholds of each residue.
     possible: Vec<f64>,
 }
 
 impl LocalDistances {
-    /// Compares with `reference` (Å) the distances of up to `radius` (Å) between atoms of different `residues`, which
-    /// are numbered from 0. Returns an error if there are no such distances, or if the input is not valid.
+    /// Creates the computation that compares distances with `reference` (Å).
+    ///
+    /// It uses the distances of up to `radius` (Å) between atoms of different `residues`, which are numbered from 0. Returns an
+    /// error if there are no such distances, or if the input is not valid.
     pub fn new(reference: &[[f64; 3]], residues: Vec<u32>, radius: f64) -> Result<Self> {
         LocalDistances::at_level(reference, residues, radius, Level::detect())
     }
 
-    /// The same with the vector instructions of `level`. The bits do not depend on it.
+    /// Creates the computation with the vector instructions of `level`. The level does not affect the bits of the result.
     fn at_level(reference: &[[f64; 3]], residues: Vec<u32>, radius: f64, level: Level) -> Result<Self> {
         let kept = vec![0.0; reference.len()];
         Ok(LocalDistances { distances: Arc::new(Distances::new(reference, residues, radius)?), kept, level })
@@ -88,7 +91,7 @@ impl Distances {
         Ok(Distances { residues, starts, partners, lengths, possible })
     }
 
-    /// Adds up the thresholds that the distances of each atom keep.
+    /// Counts the thresholds that the distances of each atom satisfy.
     #[inline(always)]
     fn count(&self, columns: Columns<'_>, kept: &mut [f64]) {
         let mut squares = [0.0; MOST];
@@ -119,7 +122,7 @@ impl Distances {
     }
 }
 
-/// Replaces the square of each distance by the number of thresholds that the distance keeps.
+/// Replaces the square of each distance by the number of thresholds that the distance satisfies.
 #[inline(always)]
 fn n_kept(squares: &mut [f64], lengths: &[f64]) {
     for (value, length) in squares.iter_mut().zip(lengths) {
@@ -132,7 +135,7 @@ fn n_kept(squares: &mut [f64], lengths: &[f64]) {
     }
 }
 
-/// Finds the atoms with higher numbers, of other residues, that are near an atom.
+/// Collector for the atoms near an atom that belong to other residues and have a higher index.
 struct Near<'a> {
     residues: &'a [u32],
     radius: f64,
@@ -194,7 +197,7 @@ impl Operation for MapBatch<'_, '_> {
             for (&count, &residue) in kept.iter().zip(&distances.residues) {
                 row[1 + residue as usize] += count;
             }
-            // Each pair belongs to two residues.
+            // Each pair counts for two residues, both in the numerator and in the denominator.
             row[0] = row[1..].iter().sum::<f64>() / distances.possible.iter().sum::<f64>();
             for (value, possible) in row[1..].iter_mut().zip(&distances.possible) {
                 *value /= possible;
@@ -218,7 +221,7 @@ mod tests {
         (0..3).map(|k| (frame[i][k] - frame[j][k]).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// All pairs of atoms, one after the other.
+    /// Returns the expected fractions, from a loop over all pairs of atoms.
     fn expected(reference: &[[f64; 3]], frame: &Frame, residues: &[u32], radius: f64) -> Vec<f64> {
         let frame: Vec<[f64; 3]> = frame.iter().map(|point| point.map(f64::from)).collect();
         let n_residues = residues.iter().max().map_or(0, |last| *last as usize + 1);

@@ -1,4 +1,4 @@
-//! Positions in float64, as stored or after superposition of some atoms of each frame on a reference.
+//! Positions in float64, as stored or after the superposition of selected atoms of each frame on a reference.
 
 use super::chosen::Chosen;
 use super::fit::Fit;
@@ -7,17 +7,17 @@ use crate::frame::{FrameBatch, LANES};
 use crate::simd::{Lanes, Level, Operation};
 use crate::superpose::Superposition;
 
-/// Which atoms of frames are selected, and how they are moved.
+/// Selected atoms of frames, and the superposition that moves them.
 #[derive(Debug, Clone)]
 pub(super) struct Moved {
     fit: Option<Fit>,
     chosen: Chosen,
-    /// x, y, z of one frame, padded to full octets.
+    /// x, y and z of one frame, padded to full octets.
     columns: [Vec<f64>; 3],
     level: Level,
 }
 
-/// The frames of a batch.
+/// Moved frames of a batch.
 pub(super) struct MovedFrames<'a> {
     motions: Option<Vec<Superposition>>,
     batch: &'a FrameBatch,
@@ -26,13 +26,14 @@ pub(super) struct MovedFrames<'a> {
 }
 
 impl Moved {
-    /// Creates the computation for `chosen` atoms, moved by the superposition of `fit` (`None`: not moved).
+    /// Creates the computation for the atoms of `chosen`, moved by the superposition of `fit` (`None`: not moved).
     pub(crate) fn new(fit: Option<Fit>, chosen: Chosen, level: Level) -> Self {
         let padded = vec![0.0; chosen.n_atoms().div_ceil(LANES) * LANES];
         Moved { fit, chosen, columns: [padded.clone(), padded.clone(), padded], level }
     }
 
-    /// Looks at frames. Returns an error if a superposition is not finite.
+    /// Computes the superposition of each frame of `batch` and returns the frames. Returns an error if a superposition is not
+    /// finite.
     pub(crate) fn frames<'a>(&'a mut self, batch: &'a FrameBatch) -> Result<MovedFrames<'a>> {
         let motions = self.fit.as_mut().map(|fit| fit.motions(batch)).transpose()?;
         Ok(MovedFrames { motions, batch: self.chosen.of(batch), columns: &mut self.columns, level: self.level })
@@ -40,12 +41,12 @@ impl Moved {
 }
 
 impl MovedFrames<'_> {
-    /// RMSD of the `i`-th frame after superposition, Å; `None` without superposition.
+    /// Returns the RMSD of the `i`-th frame after superposition, in Å; `None` without superposition.
     pub(crate) fn rmsd(&self, i: usize) -> Option<f64> {
         self.motions.as_ref().map(|motions| motions[i].rmsd)
     }
 
-    /// x, y and z of the `i`-th frame, Å, padded to full octets.
+    /// Returns x, y and z of the `i`-th frame, in Å, padded to full octets.
     pub(crate) fn columns(&mut self, i: usize) -> [&[f64]; 3] {
         let motion = self.motions.as_ref().map(|motions| &motions[i]);
         self.level.run(Move { batch: self.batch, i, motion, columns: self.columns });

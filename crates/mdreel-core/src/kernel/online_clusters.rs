@@ -1,9 +1,9 @@
 //! Online clusters: each frame joins the nearest leader within a cutoff, or becomes the leader of a new cluster.
 //!
 //! This is the leader algorithm (J. A. Hartigan, Clustering Algorithms, Wiley, 1975) with the nearest leader. The result
-//! depends on the order of the frames. Workers compute the distances of their frames from the leaders that are known at
-//! that time. The frames are assigned where partial results merge, in order: only the leaders that have come since are
-//! compared there. The labels therefore depend neither on the blocks nor on the workers.
+//! depends on the order of the frames. Workers compute the distances of their frames from the leaders that they know at that
+//! time. When partial results are merged, in order, frames are assigned to clusters. Only leaders that have been added in the
+//! meantime are compared at this point. The labels therefore depend neither on the blocks nor on the workers.
 
 mod assignment;
 mod leaders;
@@ -20,8 +20,8 @@ use crate::frame::FrameBatch;
 use crate::reduce::{Layout, Slots, Value};
 use crate::simd::Level;
 
-/// Clusters of frames by their minimum RMSD from leaders. It has no values of single frames, and as the own value an
-/// [`OnlineAssignment`].
+/// Clusters of frames by their minimum RMSD from leaders. There are no values of single frames. The computation's own value is
+/// an [`OnlineAssignment`].
 #[derive(Debug, Clone)]
 pub struct OnlineClusters {
     metric: Arc<Metric>,
@@ -30,13 +30,15 @@ pub struct OnlineClusters {
 }
 
 impl OnlineClusters {
-    /// Creates the computation for `n_atoms` atoms, weighted by `weights` (`None`: equal weights), and the largest RMSD
-    /// from a leader, Å. Returns an error if there are no atoms, or if the weights or the cutoff are not valid.
+    /// Creates the computation for `n_atoms` atoms, weighted by `weights` (`None`: equal weights). `cutoff` is the largest RMSD
+    /// from a leader, in Å.
+    ///
+    /// Returns an error if there are no atoms, or if the weights or the cutoff are not valid.
     pub fn new(n_atoms: usize, weights: Option<&[f64]>, cutoff: f64) -> Result<Self> {
         OnlineClusters::at_level(n_atoms, weights, cutoff, Level::detect())
     }
 
-    /// The same with the vector instructions of `level`. The bits do not depend on it.
+    /// Creates the computation with the vector instructions of `level`. The level does not affect the bits of the result.
     pub(crate) fn at_level(n_atoms: usize, weights: Option<&[f64]>, cutoff: f64, level: Level) -> Result<Self> {
         if !(cutoff.is_finite() && cutoff >= 0.0) {
             return Err(Error::mismatch(format!("a cutoff of {cutoff} Å: expected a length")));

@@ -1,4 +1,4 @@
-//! Pairs of neighbouring atoms in a frame, within one group or between two groups.
+//! Search for pairs of neighbouring atoms in a frame, within one group or between two groups.
 
 use super::group::Group;
 use super::not_finite;
@@ -7,7 +7,7 @@ use crate::frame::FrameBatch;
 use crate::neighbours::{Neighbours, Visit};
 use crate::periodic::Periodic;
 
-/// Groups of atoms, and memory to find pairs of them. Points have the numbers of the atoms within their group.
+/// Groups of atoms, and the memory for a search of their pairs. The search identifies atoms by their number within the group.
 #[derive(Debug)]
 pub(crate) struct Pairs {
     from: Group,
@@ -25,7 +25,7 @@ impl Clone for Pairs {
 }
 
 impl Pairs {
-    /// Creates the search for pairs of two groups among `n_atoms` atoms. Returns an error if a group has none, or an
+    /// Creates the search for pairs of atoms from two groups among `n_atoms` atoms. Returns an error if a group is empty or an
     /// atom does not exist.
     pub(crate) fn new(n_atoms: usize, from: impl Into<Group>, to: impl Into<Group>) -> Result<Self> {
         let (from, to): (Group, Group) = (from.into(), to.into());
@@ -40,28 +40,28 @@ impl Pairs {
         Ok(Pairs { from, to, n_current, columns, neighbours })
     }
 
-    /// Whether both groups are the same in every frame.
+    /// Returns whether both groups are fixed and consist of the same atoms.
     pub(crate) fn is_of_one_group(&self) -> bool {
         !self.from.is_changing() && !self.to.is_changing() && self.from.places() == self.to.places()
     }
 
-    /// How many belonged to the first group, and to the second, in the frame that was visited last.
+    /// Returns how many atoms belonged to the first group and to the second group in the frame that was visited last.
     pub(crate) fn n_current(&self) -> [usize; 2] {
         self.n_current
     }
 
-    /// How many atoms can belong to the first group, and to the second.
+    /// Returns how many atoms can belong to the first group and to the second group.
     pub(crate) fn n_atoms(&self) -> [usize; 2] {
         [self.from.len(), self.to.len()]
     }
 
-    /// Whether a group is selected again in each frame.
+    /// Returns whether one of the groups is selected again in each frame.
     pub(crate) fn is_changing(&self) -> bool {
         self.from.is_changing() || self.to.is_changing()
     }
 
-    /// Writes the places of the atoms that belonged to both groups in the frame that was visited last. Neither group
-    /// may have an atom twice.
+    /// Writes to `shared` the indices of the atoms that belonged to both groups in the frame that was visited last. Neither
+    /// group may contain an atom twice.
     pub(crate) fn find_shared(&self, shared: &mut Vec<u32>) {
         shared.clear();
         self.from.for_each_latest(|atom| shared.push(atom));
@@ -72,7 +72,8 @@ impl Pairs {
         shared.retain(|atom| of_second.binary_search(atom).is_ok());
     }
 
-    /// Visits each pair of these atoms of the i-th frame within `distance` (Å), and others, once.
+    /// Visits each pair of `atoms` within `distance` (Å) in the i-th frame once. The search also visits some pairs that are
+    /// farther apart.
     #[inline(always)]
     pub(crate) fn visit_among(
         &mut self,
@@ -94,8 +95,9 @@ impl Pairs {
         Ok(())
     }
 
-    /// Visits every pair of the i-th frame within `distance` (Å), and others; with `once` each pair of one group once,
-    /// and no atom and itself.
+    /// Visits every pair within `distance` (Å) in the i-th frame. The search also visits some pairs that are farther apart.
+    ///
+    /// With `once`, the search visits each pair within the second group once, and never pairs an atom with itself.
     #[inline(always)]
     pub(crate) fn visit(
         &mut self,

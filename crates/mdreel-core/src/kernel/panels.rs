@@ -1,72 +1,73 @@
 //! Exact sums of the products of all pairs of columns of a matrix of displacements.
 //!
-//! Displacements are integers in steps of 2^-21 Å. Their products add up in 64 bits, so the sums have the same bits for
-//! any grouping of rows. The matrix product is cut into panels of a few columns, over all rows that are kept, and into
-//! tiles whose totals stay in registers. See `docs/design/009-covariance.md`.
+//! Displacements are integers in steps of 2^-21 Å. Their products add up exactly in 64 bits, so the bits of the sums do not
+//! depend on how rows are grouped. The matrix product is divided into panels of a few columns, which span all stored rows, and
+//! into tiles whose totals stay in registers. See `docs/design/009-covariance.md`.
 
 use crate::error::{Error, Result};
 use crate::frame::LANES;
 use crate::reduce::Sum;
 use crate::simd::{Lanes, Level, Operation, Totals};
 
-/// Bits behind the binary point of displacements: no coarser than float32 from 4 Å on.
+/// Number of fractional bits of displacements. From 4 Å on, this is no coarser than float32.
 pub(super) const FRACTION: u32 = 21;
-/// Å below which a displacement takes 28 bits and the product of two 56.
+/// Displacement (Å) below which a displacement fits in 28 bits and the product of two displacements in 56 bits.
 const NEAR: f64 = 128.0;
-/// The square of the largest step of a displacement that is near.
+/// The square of the largest step of a displacement below `NEAR`.
 const LARGEST: u64 = 1 << 56;
-/// Rows that are kept at most: adding the totals to the sums costs memory bandwidth, each time.
+/// Largest number of rows that are stored. Fewer rows cost more memory bandwidth, because the totals are added to the sums more
+/// often.
 const MOST_ROWS: usize = 384;
-/// Å beyond which squares are too large for a sum.
+/// Displacement (Å) beyond which squares are too large for a sum.
 const FAR: f64 = 262_144.0;
-/// Columns of a panel: a row of them is a cache line.
+/// Number of columns in a panel. A row of a panel is one cache line.
 const WIDTH: usize = 16;
 
-/// Displacements in steps, of some columns to a panel, row after row.
+/// Displacements in steps, divided into panels of `WIDTH` columns. Each panel is stored row by row.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Panels {
     n_columns: usize,
     n_rows: usize,
-    /// Sum over the rows of the square of the largest step: no total of products is larger.
+    /// Sum over the rows of the square of the largest step: an upper bound for every total of products.
     largest: u64,
     steps: Vec<[Row; MOST_ROWS]>,
 }
 
-/// The steps of the columns of a panel in a row.
+/// The steps of one row in the columns of a panel.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 struct Row([i32; WIDTH]);
 
 impl Panels {
-    /// Makes room for so many columns.
+    /// Allocates memory for `n_columns` columns.
     pub(super) fn reserve(&mut self, n_columns: usize) {
         self.n_columns = n_columns;
         self.steps.resize(n_columns.div_ceil(WIDTH), [Row([0; WIDTH]); MOST_ROWS]);
     }
 
-    /// The steps in the next row, `ahead` rows on, to be written to.
+    /// Returns the step of a column in the row to be written next, or `ahead` rows after it.
     #[inline(always)]
     pub(super) fn step(&mut self, ahead: usize, column: usize) -> &mut i32 {
         &mut self.steps[column / WIDTH][self.n_rows + ahead].0[column % WIDTH]
     }
 
-    /// Columns, without those that fill up the last panel.
+    /// Returns the number of columns, without the padding of the last panel.
     pub(super) fn n_columns(&self) -> usize {
         self.n_columns
     }
 
-    /// Whether no row is kept.
+    /// Returns whether no row is stored.
     pub(super) fn is_empty(&self) -> bool {
         self.n_rows == 0
     }
 
-    /// Whether `n_rows` more rows fit, whatever their steps.
+    /// Returns whether `n_rows` more rows fit, whatever their steps are.
     pub(super) fn has_room(&self, n_rows: usize) -> bool {
         self.n_rows + n_rows <= MOST_ROWS && self.largest + n_rows as u64 * LARGEST <= i64::MAX as u64
     }
 
-    /// Writes displacements from a reference, Å, all near, to the columns of the next row, `ahead` rows on. Returns the
-    /// largest step.
+    /// Writes the displacements of the values `of` from the values `from` (Å), all below `NEAR`, to the row to be written next,
+    /// or `ahead` rows after it. Returns the absolute value of the largest step.
     #[inline(always)]
     pub(super) fn write(&mut self, ahead: usize, of: &[f64], from: &[f64]) -> u32 {
         let (row, mut largest) = (self.n_rows + ahead, 0);
@@ -79,21 +80,22 @@ impl Panels {
         largest
     }
 
-    /// Keeps the next rows, which were written to, and whose largest steps these are.
+    /// Stores the next `N` rows, which have been written already. `largest` contains the largest step of each row.
     #[inline(always)]
     pub(super) fn keep<const N: usize>(&mut self, largest: [u32; N]) {
         self.n_rows += N;
         self.largest += largest.into_iter().map(|step| u64::from(step).pow(2)).sum::<u64>();
     }
 
-    /// Adds the products of all pairs of columns, over all rows, to sums of the upper triangle, and forgets the rows.
+    /// Adds the products of all pairs of columns, summed over all rows, to the sums of the upper triangle, and removes the
+    /// rows.
     pub(super) fn multiply(&mut self, level: Level, sums: &mut [Sum]) {
         level.run(Multiply { panels: self, sums });
         (self.n_rows, self.largest) = (0, 0);
     }
 
-    /// Adds up every `every`-th row from row `first` on, and adds the total of each column to the sum that `place`
-    /// names.
+    /// Adds up every `every`-th row from row `first` on, and adds the total of each column to the sum with the index
+    /// `place(column)`.
     pub(super) fn add_rows(&self, first: usize, every: usize, place: impl Fn(usize) -> usize, sums: &mut [Sum]) {
         for (p, panel) in self.steps.iter().enumerate() {
             let mut total = [0i64; WIDTH];
@@ -107,7 +109,7 @@ impl Panels {
     }
 }
 
-/// Whether all displacements from a reference, Å, are small enough for panels. NaN is not.
+/// Returns whether all displacements from a reference, in Å, are small enough for panels. NaN is not.
 #[inline(always)]
 pub(super) fn are_near(columns: [&[f64]; 3], reference: &[Vec<f64>; 3]) -> bool {
     for (of, from) in columns.into_iter().zip(reference) {
@@ -118,13 +120,13 @@ pub(super) fn are_near(columns: [&[f64]; 3], reference: &[Vec<f64>; 3]) -> bool 
     true
 }
 
-/// The displacement of each atom of a frame from a reference, in steps, or an error that names the first atom that is
-/// too far away or not finite.
+/// Returns the displacement of each atom of a frame from a reference, in steps. The error names the first atom that is too far
+/// away or not finite.
 #[cold]
 pub(super) fn far_steps(columns: [&[f64]; 3], reference: &[Vec<f64>; 3], frame: u64) -> Result<Vec<[i64; 3]>> {
     let steps = |atom: usize| {
         let d: [f64; 3] = std::array::from_fn(|k| columns[k][atom] - reference[k][atom]);
-        // NaN is not within either.
+        // This condition also rejects NaN.
         if !d.iter().all(|d| d.abs() <= FAR) {
             let at = columns.map(|column| column[atom]);
             let expected = "expected finite coordinates within 262 144 Å of the reference";
@@ -136,12 +138,12 @@ pub(super) fn far_steps(columns: [&[f64]; 3], reference: &[Vec<f64>; 3], frame: 
     (0..reference[0].len()).map(steps).collect()
 }
 
-/// Place of the product of column `i` with itself among those of the upper triangle of `n` columns, row after row.
+/// Returns the index of the product of column `i` with itself in the upper triangle of `n` columns, which is stored row by row.
 pub(super) fn row_begin(i: usize, n: usize) -> usize {
     i * n - i * i.saturating_sub(1) / 2
 }
 
-/// Adds the products of all pairs of columns, over all rows, to sums of the upper triangle.
+/// Operation that adds the products of all pairs of columns, summed over all rows, to the sums of the upper triangle.
 struct Multiply<'a> {
     panels: &'a Panels,
     sums: &'a mut [Sum],
@@ -152,7 +154,7 @@ impl Operation for Multiply<'_> {
 
     #[inline(always)]
     fn run<L: Lanes>(self) {
-        // As many totals as there are registers for, and factors.
+        // The number of registers, which hold the totals of a tile and the factors, determines the size of the tile.
         if L::IS_WIDE {
             self.tiles::<L, 8, 2>();
         } else {
@@ -162,7 +164,7 @@ impl Operation for Multiply<'_> {
 }
 
 impl Multiply<'_> {
-    /// Computes tiles of `N` columns with `M` octets of columns.
+    /// Computes tiles of `N` columns by `M` octets of columns.
     #[inline(always)]
     fn tiles<L: Lanes, const N: usize, const M: usize>(self) {
         let Panels { n_columns, n_rows, steps, .. } = self.panels;
@@ -180,7 +182,8 @@ impl Multiply<'_> {
     }
 }
 
-/// Products of `N` columns of a panel from column `i` on with `M` octets of columns from `k` on, over rows of both.
+/// Returns the products of `N` columns from column `i` of a panel with `M` octets of columns from column `k` of another, summed
+/// over the rows of both panels.
 #[inline(always)]
 fn tile<'a, L: Lanes, const N: usize, const M: usize>(
     rows: impl Iterator<Item = (&'a Row, &'a Row)>,
@@ -201,7 +204,8 @@ fn tile<'a, L: Lanes, const N: usize, const M: usize>(
     totals.map(|totals| totals.map(L::Totals::store))
 }
 
-/// Adds totals of columns from `first` on with columns from `other` on, of `n`, to the sums of the upper triangle.
+/// Adds the totals of a tile to the sums of the upper triangle of `n` columns. The tile begins at column `first` and, in the
+/// other factor, at column `other`.
 #[inline(always)]
 fn add_tile<const N: usize, const M: usize>(
     totals: [[[i64; LANES]; M]; N],
@@ -212,7 +216,7 @@ fn add_tile<const N: usize, const M: usize>(
 ) {
     let end = n.min(other + M * LANES);
     if other >= end {
-        return; // all of these columns fill up the last panel
+        return; // the tile consists of padding of the last panel
     }
     for (i, totals) in (first..end).zip(&totals) {
         let (row, start) = (row_begin(i, n), other.max(i));
@@ -229,7 +233,7 @@ mod tests {
 
     use super::*;
 
-    /// Keeps rows of displacements from 0, Å.
+    /// Operation that stores rows of displacements from 0, in Å.
     struct Keep<'a>(&'a mut Panels, &'a [Vec<f64>]);
 
     impl Operation for Keep<'_> {
@@ -251,7 +255,7 @@ mod tests {
         panels
     }
 
-    /// The sums of the products of all pairs of columns, one after the other in 128 bits.
+    /// Returns the sums of the products of all pairs of columns, computed one by one in 128 bits.
     fn products(rows: &[Vec<f64>]) -> Vec<Sum> {
         let n = rows[0].len();
         let of_pair = |i: usize, j: usize| {

@@ -1,4 +1,4 @@
-//! Pass: several computations over the same frames, which are read once.
+//! Pass: several computations on the same frames, which are read only once.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
 use crate::reduce::{Layout, Own, Slots, Tally};
 
-/// Computations that are given the same frames, each its own atoms of them.
+/// Computations on the same frames. Each computation receives its own selection of atoms.
 #[derive(Clone)]
 pub struct Pass {
     n_atoms: usize,
@@ -17,31 +17,31 @@ pub struct Pass {
 
 struct Member {
     computation: Box<dyn Computation>,
-    /// Its atoms among those of the pass.
+    /// The atoms of the computation among those of the pass.
     chosen: Chosen,
     place: Place,
 }
 
-/// A computation, and which of the atoms of the pass it is given: ascending; `None` for all.
+/// A computation and the atoms of the pass that it receives, in ascending order; `None` for all.
 pub(crate) type Given = (Box<dyn Computation>, Option<Vec<u32>>);
 
 /// Location of the results of a computation in the tally of a pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// Its values of each frame.
+    /// Values of each frame.
     pub columns: Range<usize>,
-    /// Its sums.
+    /// Sums over all frames.
     pub sums: Range<usize>,
-    /// Its counts.
+    /// Counts over all frames.
     pub counts: Range<usize>,
-    /// Its records: one or none.
+    /// Records: one entry or none.
     pub records: Range<usize>,
-    /// Its own value: one or none.
+    /// The value that only the computation can interpret: one entry or none.
     pub own: Range<usize>,
 }
 
 impl Place {
-    /// Creates the location of a computation, behind the locations of others.
+    /// Creates the location of the results of `computation`, after the location `before`.
     fn behind(before: Option<&Place>, computation: &dyn Computation) -> Self {
         let layout = computation.layout();
         let next = |of: fn(&Place) -> &Range<usize>, n: usize| {
@@ -65,7 +65,7 @@ impl Clone for Member {
 }
 
 impl Pass {
-    /// Creates the pass of computations over `n_atoms` atoms.
+    /// Creates a pass of computations on frames of `n_atoms` atoms.
     pub fn new(n_atoms: usize, computations: Vec<Given>) -> Result<Self> {
         let mut members: Vec<Member> = Vec::with_capacity(computations.len());
         for (computation, atoms) in computations {
@@ -77,26 +77,26 @@ impl Pass {
         Ok(Pass { n_atoms, members })
     }
 
-    /// Creates the pass of one computation, which gets all atoms.
+    /// Creates a pass of a single computation, which receives all atoms.
     pub fn of(computation: impl Computation + 'static) -> Self {
         let (n_atoms, place) = (computation.n_atoms(), Place::behind(None, &computation));
         let member = Member { computation: Box::new(computation), chosen: Chosen::all(n_atoms), place };
         Pass { n_atoms, members: vec![member] }
     }
 
-    /// Values of each frame that all leave.
+    /// Returns the number of values of each frame, over all computations.
     pub fn n_columns(&self) -> usize {
         self.members.iter().map(|member| member.place.columns.len()).sum()
     }
 
-    /// Location of the results of each.
+    /// Returns the location of the results of each computation.
     pub fn places(&self) -> impl Iterator<Item = &Place> {
         self.members.iter().map(|member| &member.place)
     }
 }
 
-/// Puts the columns of the widest member before all others, after frame and time. Its values are then a contiguous part
-/// of each row, which needs no copy.
+/// Moves the columns of the member with the most columns to the front, after frame and time. Its values are then a contiguous
+/// part at the start of each row, which can be used without a copy.
 fn put_widest_first(members: &mut [Member]) {
     let widths = members.iter().map(|member| member.place.columns.len());
     let Some(widest) = widths.enumerate().rev().max_by_key(|&(_, width)| width).map(|(i, _)| i) else { return };

@@ -1,4 +1,4 @@
-//! Positions of each frame, for computations that need all frames at once, and the paths of atoms.
+//! Positions of each frame, for computations that need all frames at once, and paths of atoms.
 
 use std::ops::Range;
 
@@ -10,14 +10,16 @@ use crate::reduce::{Layout, Slots};
 use crate::transform::{Path, Scheme};
 use crate::unit_cell::UnitCell;
 
-/// Numbers that a cell is kept as: lengths and angles, or zeros for none.
+/// Number of values that describe a cell: lengths and angles, or zeros if there is no cell.
 const CELL: usize = 6;
-/// Frames whose positions are put in the order of paths at a time: they stay in the cache.
+/// Number of frames whose positions are reordered into paths together, so that they stay in the cache.
 const TILE: usize = 64;
 
-/// Stores the positions of each frame, and its cell, unchanged: x, y and z of one atom after the other, float32. Two
-/// of them fill one value, so they need no more memory than in the file. Finite float32 side by side are
-/// always a finite float64: no copy can change them.
+/// Computation that stores the positions and the cell of each frame unchanged.
+///
+/// The order is x, y and z of each atom, in float32. Two float32 share the memory of one float64 value, so the positions need
+/// no more memory than in the file. Two finite float32 side by side always form a finite float64, so no copy can change their
+/// bits.
 #[derive(Debug, Clone, Copy)]
 pub struct Positions {
     n_atoms: usize,
@@ -66,14 +68,16 @@ impl Computation for Positions {
     }
 }
 
-/// Two float32 side by side.
+/// Combines the bits of two float32 into one float64.
 fn pair(first: f32, second: f32) -> f64 {
     let ([a, b, c, d], [e, f, g, h]) = (first.to_ne_bytes(), second.to_ne_bytes());
     f64::from_ne_bytes([a, b, c, d, e, f, g, h])
 }
 
-/// The paths of some atoms, of frames as [`Positions`] keeps them: x of an atom in all frames, then y, then z, then
-/// those of the next. With a scheme, jumps across boundaries are undone, for which every frame must have a cell.
+/// Returns the paths of some atoms, from frames as stored by [`Positions`].
+///
+/// The result contains x of the first atom in all frames, then y, then z, and then the same for the next atom. With a scheme,
+/// the function undoes jumps across periodic boundaries; every frame must then have a cell.
 pub fn paths(frames: &[&[f32]], n_atoms: usize, atoms: Range<usize>, scheme: Option<Scheme>) -> Result<Vec<f64>> {
     let (n_frames, n_numbers) = (frames.len(), 3 * n_atoms + CELL);
     if atoms.end > n_atoms || frames.iter().any(|frame| frame.len() < n_numbers) {

@@ -12,19 +12,19 @@ use crate::frame::{FrameBatch, LANES, Quantities};
 use crate::reduce::{Layout, Slots};
 use crate::simd::{Lanes, Level, Octet, Operation};
 
-/// The inner product of displacements from a structure with each of several directions, for each frame, Å.
+/// The inner product of the displacement of each frame from a structure with each of several directions, in Å.
 #[derive(Debug, Clone)]
 pub struct Projection {
     n_atoms: usize,
     moved: Moved,
-    /// x, y, z of the structure, in octets.
+    /// x, y and z of the structure, in octets.
     origin: Arc<[Vec<Octet>; 3]>,
-    /// x, y, z of each direction.
+    /// x, y and z of each direction, in octets.
     directions: Arc<Vec<[Vec<Octet>; 3]>>,
     level: Level,
 }
 
-/// A column in whole octets, padded with zeros.
+/// Divides a column into octets. The last octet is padded with zeros.
 fn octets(column: &[f64]) -> Vec<Octet> {
     let octet = |part: &[f64]| Octet(std::array::from_fn(|i| part.get(i).copied().unwrap_or(0.0)));
     column.chunks(LANES).map(octet).collect()
@@ -35,8 +35,10 @@ fn octets_of(points: &[[f64; 3]]) -> Result<[Vec<Octet>; 3]> {
 }
 
 impl Projection {
-    /// Creates the computation for `atoms` (`None`: all) of frames of `n_atoms`, moved by `fit` (`None`: not moved),
-    /// from `origin`, Å, along `directions`. Returns an error if lengths differ, or numbers are not finite.
+    /// Creates the computation of projections of the displacements from `origin` (Å) onto `directions`.
+    ///
+    /// The computation uses `atoms` (`None`: all) of frames with `n_atoms` atoms, moved by `fit` (`None`: not moved). Returns
+    /// an error if lengths differ or numbers are not finite.
     pub fn new(
         n_atoms: usize,
         fit: Option<Fit>,
@@ -47,7 +49,7 @@ impl Projection {
         Projection::at_level(n_atoms, fit, atoms, origin, directions, Level::detect())
     }
 
-    /// The same with the vector instructions of `level`. The bits do not depend on it.
+    /// Creates the computation with the vector instructions of `level`. The level does not affect the bits of the result.
     pub(crate) fn at_level(
         n_atoms: usize,
         fit: Option<Fit>,

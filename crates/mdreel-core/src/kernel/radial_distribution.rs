@@ -14,8 +14,10 @@ use crate::periodic::Periodic;
 use crate::reduce::{Layout, Slots, Sum};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Counts the distances of all pairs of two groups in bins. A last count is the number of all pairs. Adds up the volume
-/// of the cell, Å³. A frame in which the bins reach farther than images are unique leaves a record of that radius, Å.
+/// Computation that counts the distances of all pairs of two groups in bins and adds up the volume of the cell (Å³).
+///
+/// The last count is the number of all pairs. If the bins extend beyond the radius within which images are unique, the frame
+/// leaves a record of this radius (Å).
 #[derive(Debug, Clone)]
 pub struct RadialDistribution {
     n_atoms: usize,
@@ -28,9 +30,11 @@ pub struct RadialDistribution {
 }
 
 impl RadialDistribution {
-    /// Creates the computation for pairs of two groups among `n_atoms` atoms. Pairs with the same label, one for each
-    /// atom of the groups, do not count. With `needs_cell` a frame without a periodic cell is an error. Returns an
-    /// error if a group has no atoms, or a different number of labels, or an atom does not exist.
+    /// Creates the computation for pairs of two groups among `n_atoms` atoms.
+    ///
+    /// There is one label for each atom of the groups; pairs of atoms with the same label do not count. With `needs_cell`, a
+    /// frame without a periodic cell is an error. Returns an error if a group has no atoms, the number of labels differs from
+    /// the number of atoms, or an atom does not exist.
     pub fn new(
         n_atoms: usize,
         [from, to]: [impl Into<Group>; 2],
@@ -50,7 +54,7 @@ impl RadialDistribution {
         Ok(RadialDistribution { n_atoms, pairs, bins, labels, needs_cell, level, histogram })
     }
 
-    /// The same with the vector instructions of `level`. The counts do not depend on it.
+    /// Sets the vector instructions. The level does not affect the counts.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn at_level(self, level: Level) -> Self {
@@ -58,7 +62,7 @@ impl RadialDistribution {
     }
 }
 
-/// Adds the volume of the cell of a frame, which needs to have one or not.
+/// Adds the volume of the cell of a frame to `sum`. With `needs_cell`, a frame without a cell is an error.
 pub(super) fn add_volume(frame: u64, images: Option<Periodic>, needs_cell: bool, sum: &mut Sum) -> Result<()> {
     let problem = match images.map(|cell| cell.volume()) {
         Some(volume) if volume <= Sum::MOST => {
@@ -105,7 +109,7 @@ impl Operation for MapBatch<'_, '_> {
     fn run<L: Lanes>(self) -> Result<()> {
         let MapBatch { distribution, batch, slots } = self;
         let labels = distribution.labels.clone();
-        // Both ways round a pair has the same distance.
+        // A pair has the same distance in both directions, so it is visited once and counted twice.
         let once = distribution.pairs.is_of_one_group() && labels.as_ref().is_none_or(|labels| labels[0] == labels[1]);
         for i in 0..batch.len() {
             let images = Periodic::of_frame(batch.header(i))?;
@@ -133,7 +137,7 @@ impl Operation for MapBatch<'_, '_> {
     }
 }
 
-/// Counts all pairs.
+/// Counter for all pairs.
 struct All<'a> {
     histogram: &'a mut Histogram,
 }
@@ -145,7 +149,7 @@ impl Visit for All<'_> {
     }
 }
 
-/// Counts pairs of atoms with different labels.
+/// Counter for pairs of atoms with different labels.
 struct OfOthers<'a> {
     histogram: &'a mut Histogram,
     labels: &'a [Vec<u32>; 2],

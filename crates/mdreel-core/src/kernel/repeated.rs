@@ -1,19 +1,21 @@
-//! Repetition of a computation, for workloads of any ratio of computing to reading.
+//! Repetition of a computation, for benchmarks with any ratio of computing time to reading time.
 
 use super::Computation;
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
 use crate::reduce::{Layout, Slots};
 
-/// Runs a computation several times on the same frames and keeps the values of the last time.
+/// Computation that runs another one several times on the same frames and keeps the values of the last repetition.
 pub struct Repeated {
     computation: Box<dyn Computation>,
     n_times: usize,
 }
 
 impl Repeated {
-    /// Repeats `computation` `n_times` times. Returns an error if this is 0, or if the computation leaves anything but
-    /// values of single frames, because sums would contain each frame several times.
+    /// Repeats `computation` `n_times` times.
+    ///
+    /// Returns an error if `n_times` is 0, or if the computation has results other than values of single frames: sums would
+    /// contain each frame several times.
     pub fn new(computation: Box<dyn Computation>, n_times: usize) -> Result<Self> {
         if n_times == 0 {
             return Err(Error::mismatch("a computation is repeated 1 or more times, not 0"));
@@ -58,7 +60,7 @@ mod tests {
     use crate::kernel::fluctuation::Fluctuation;
     use crate::kernel::rmsd::Rmsd;
 
-    /// Counts how often it has seen each frame, over all of its copies.
+    /// Computation that counts how often frames are processed, over all of its copies.
     struct Counting(Arc<AtomicUsize>);
 
     impl Computation for Counting {

@@ -24,57 +24,60 @@ use crate::periodic::Periodic;
 use crate::reduce::{Layout, Slots, Value};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Pieces up to which every two are compared by their boxes. More are sorted into cells.
+/// Largest number of pieces for which the boxes of all pairs are compared. Larger numbers of pieces are sorted into cells.
 const MOST_COMPARED: usize = 1024;
-/// Distances that are computed together.
+/// Number of distances that are computed together.
 const MOST: usize = 256;
 
-/// Pairs of units (residues) whose nearest atoms are no farther apart than a cutoff, in each frame: their number, and as
-/// the own value a [`ContactTable`].
+/// Contacts between units (residues): pairs of units whose nearest atoms are no farther apart than a cutoff.
 ///
-/// The atoms of a unit are cut into pieces of at most eight. Boxes around pieces rule out most pairs of pieces. The
-/// distances of all atoms of the other pairs are computed, in float64.
+/// The value of each frame is the number of contacts. The computation's own value is a [`ContactTable`].
+///
+/// The computation divides the atoms of a unit into pieces of at most eight. The boxes around pieces rule out most pairs of
+/// pieces. For the other pairs, it computes the distances of all atoms in float64.
 #[derive(Debug)]
 pub struct ResidueContacts {
     n_atoms: usize,
     rows: Pieces,
-    /// The units of the second group; `None` for pairs within the first.
+    /// The units of the second group; `None` for pairs within the first group.
     columns: Option<Pieces>,
     rule: Arc<Rule>,
     cutoff: f64,
     shortest: Shortest,
     keeps_series: bool,
-    /// The distance of two units in contact, if it is not that of their nearest atoms.
+    /// The distance of two units in contact; `None` for the distance of their nearest atoms.
     soft: Option<SoftMinimum>,
     level: Level,
     most_compared: usize,
     work: Work,
 }
 
-/// Memory that is kept from frame to frame.
+/// Working memory that is reused from frame to frame.
 #[derive(Debug, Default)]
 struct Work {
     neighbours: Neighbours,
     gaps: Vec<f32>,
     candidates: Vec<Candidate>,
-    /// The square of the smallest distance of the current row to each column, and the columns that have one.
+    /// For each column, the square of its smallest distance to the current row.
     best: Vec<f64>,
+    /// The columns that have such a distance.
     touched: Vec<u32>,
     found: Vec<([u32; 2], f64)>,
 }
 
-/// A piece that may be near the current one.
+/// A piece that may be near the current piece.
 #[derive(Debug, Clone, Copy)]
 struct Candidate {
     piece: u32,
-    /// How far its points are shifted to be in the image that is near; `None` where several images may be.
+    /// The shift of the points to the image that is near; `None` if several images may be near.
     shift: Option<[f64; 3]>,
 }
 
 impl ResidueContacts {
-    /// Creates the computation for units of atoms among `n_atoms`, in one group or two, and a cutoff in Å. With
-    /// `keeps_series` the table also lists the contacts of each frame. Returns an error if a group has no units, an atom
-    /// does not exist, the choice names units that do not exist, or the cutoff is no length above 0.
+    /// Creates the computation for units of atoms among `n_atoms`, within one group or between two, with a cutoff in Å.
+    ///
+    /// With `keeps_series`, the table also lists the contacts of each frame. Returns an error if a group has no units, an atom
+    /// does not exist, the choice names units that do not exist, or the cutoff is not a positive length.
     pub fn new(
         n_atoms: usize,
         first: &Units,
@@ -106,13 +109,15 @@ impl ResidueContacts {
         })
     }
 
-    /// The same, but the distance of two units in contact is the soft minimum of the distances of all their atoms with
-    /// this `beta`, Å. Units are in contact as before. Returns an error if `beta` is no length above 0.
+    /// Replaces the distance of two units in contact by the soft minimum of the distances of all their atoms, with this `beta`
+    /// in Å.
+    ///
+    /// The criterion for a contact stays the same. Returns an error if `beta` is not a positive length.
     pub fn with_soft_minimum(self, beta: f64) -> Result<Self> {
         Ok(ResidueContacts { soft: Some(SoftMinimum::new(beta)?), ..self })
     }
 
-    /// The same with the vector instructions of `level`. The bits do not depend on it.
+    /// Sets the vector instructions. The level does not affect the bits of the result.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn at_level(self, level: Level) -> Self {
@@ -163,7 +168,7 @@ impl Computation for ResidueContacts {
     }
 }
 
-/// Finds the contacts of a frame.
+/// Operation that finds the contacts of a frame.
 struct Find<'a> {
     contacts: &'a mut ResidueContacts,
     batch: &'a FrameBatch,
@@ -250,7 +255,7 @@ impl Operation for Find<'_> {
                 if distance <= *cutoff {
                     let distance = soft.map_or(distance, |soft| {
                         let columns = to.points_of_unit(column as usize);
-                        // Atoms beyond the cutoff count as well, of which other images may be nearest.
+                        // The soft minimum also includes atoms beyond the cutoff, for which other images may be the nearest.
                         soft.of(distance, rows.points_of_unit(row), columns, cell.as_ref())
                     });
                     work.found.push((rule.pair(row, column as usize), distance));
@@ -267,7 +272,7 @@ impl Operation for Find<'_> {
     }
 }
 
-/// Keeps the pieces that may be near.
+/// Collector for the pieces that may be near.
 struct Near<'a> {
     reach: &'a Reach,
     rows: &'a Pieces,

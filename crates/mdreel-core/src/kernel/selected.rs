@@ -6,7 +6,7 @@ use crate::frame::FrameBatch;
 use crate::reduce::{Ids, Layout, Slots, Value};
 use crate::selection::Selecting;
 
-/// Counts the atoms that are selected in each frame, and lists them if that is selected.
+/// Computation that counts the atoms selected in each frame, and lists them on request.
 #[derive(Debug, Clone)]
 pub struct Selected {
     n_atoms: usize,
@@ -15,7 +15,7 @@ pub struct Selected {
 }
 
 impl Selected {
-    /// In frames of `n_atoms` atoms.
+    /// Creates the computation for frames of `n_atoms` atoms. With `keeps_ids`, it also lists the atoms.
     pub fn new(n_atoms: usize, selecting: Selecting, keeps_ids: bool) -> Self {
         Selected { n_atoms, selecting, keeps_ids }
     }

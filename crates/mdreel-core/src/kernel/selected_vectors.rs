@@ -9,11 +9,13 @@ use crate::error::{Error, Result};
 use crate::frame::FrameBatch;
 use crate::reduce::{Ids, Layout, Slots, Value};
 
-/// Vectors of an atom.
+/// Number of vectors per atom.
 const N_VECTORS: usize = 2;
 
-/// Counts the atoms that belong to a group in each frame, and lists for each its number in the group and its vectors to
-/// two other atoms, Å: the bits of six float32. Vectors are those of the shortest images where a frame has a cell.
+/// Computation that counts the atoms of a group in each frame and lists their vectors to other atoms.
+///
+/// The list contains the number of each atom in the group, followed by its vectors to two other atoms (Å) as the bits of six
+/// float32. If a frame has a cell, the vectors are those to the shortest images.
 #[derive(Debug, Clone)]
 pub struct SelectedVectors {
     n_atoms: usize,
@@ -22,11 +24,11 @@ pub struct SelectedVectors {
 }
 
 impl SelectedVectors {
-    /// Numbers of a listed atom.
+    /// Number of values that are listed for an atom.
     pub const WIDTH: usize = 1 + 3 * N_VECTORS;
 
-    /// In frames of `n_atoms` atoms, with two `others` for each atom of the group. Returns an error if an atom is not
-    /// there, or if the numbers differ.
+    /// Creates the computation for frames of `n_atoms` atoms, with two `others` for each atom of the group. Returns an error if
+    /// an atom does not exist, or if the lengths of `group` and `others` differ.
     pub fn new(n_atoms: usize, group: Group, others: Vec<[u32; N_VECTORS]>) -> Result<Self> {
         if group.len() != others.len() {
             let message = format!("a group of {} atoms has {} pairs of others", group.len(), others.len());

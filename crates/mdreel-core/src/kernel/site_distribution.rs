@@ -11,8 +11,9 @@ use crate::frame::FrameBatch;
 use crate::periodic::Periodic;
 use crate::reduce::{Layout, Slots};
 
-/// Counts the distances of each pair in bins of its own, and adds up the volume of the cell, Å³. A frame in which the
-/// bins reach farther than images are unique leaves a record of that radius, Å.
+/// Computation that counts the distances of each pair in separate bins and adds up the volume of the cell (Å³).
+///
+/// If the bins extend beyond the radius within which images are unique, the frame leaves a record of this radius (Å).
 #[derive(Debug, Clone)]
 pub struct SiteDistribution {
     n_atoms: usize,
@@ -22,8 +23,10 @@ pub struct SiteDistribution {
 }
 
 impl SiteDistribution {
-    /// Creates the computation for pairs among `n_atoms` atoms. With `needs_cell` a frame without a periodic cell is an
-    /// error. Returns an error if there is no pair, or an atom does not exist.
+    /// Creates the computation for pairs among `n_atoms` atoms. Returns an error if there are no pairs, or an atom does not
+    /// exist.
+    ///
+    /// With `needs_cell`, a frame without a periodic cell is an error.
     pub fn new(n_atoms: usize, pairs: Vec<[u32; 2]>, bins: Bins, needs_cell: bool) -> Result<Self> {
         if let Some(atom) = pairs.iter().flatten().find(|&&atom| atom as usize >= n_atoms) {
             return Err(Error::mismatch(format!("a pair needs atom {atom} of {n_atoms}")));

@@ -1,5 +1,5 @@
-//! Solvent-accessible surface: the part of the sphere around each atom that is outside the spheres of all other atoms
-//! (Shrake and Rupley, J. Mol. Biol. 79 (1973) 351).
+//! Solvent-accessible surface: the part of the sphere around each atom that is outside the spheres of all other atoms (Shrake
+//! and Rupley, J. Mol. Biol. 79 (1973) 351).
 
 mod caps;
 mod changing;
@@ -21,24 +21,24 @@ use crate::periodic::Periodic;
 use crate::reduce::{Layout, Slots, Sum};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Points that a sphere may have.
+/// Largest number of points on a sphere.
 const MOST_POINTS: usize = 1 << 20;
 /// The largest radius of a sphere, Å.
 const MOST_RADIUS: f64 = 1000.0;
 
-/// Results of the areas in addition to their sum.
+/// Results of the computation in addition to the sum of the areas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// Nothing.
+    /// No further results.
     Total,
-    /// All of them.
+    /// All areas of each frame.
     All,
     /// For each area, the sum over frames and the sum of squares.
     Statistics,
 }
 
 impl Keep {
-    /// By its name: `total`, `all` or `statistics`.
+    /// Returns the variant with this name: `total`, `all` or `statistics`.
     pub fn from_name(name: &str) -> Result<Self> {
         match name {
             "total" => Ok(Keep::Total),
@@ -49,7 +49,7 @@ impl Keep {
     }
 }
 
-/// Solvent accessible surface areas, Å²: their sum in each frame, and what is kept beside it.
+/// Solvent-accessible surface areas in Å²: their sum in each frame, and the additional results that [`Keep`] selects.
 #[derive(Debug)]
 pub struct SurfaceArea {
     spheres: Arc<Spheres>,
@@ -65,7 +65,7 @@ pub struct SurfaceArea {
 /// Spheres around all atoms that may cover others.
 #[derive(Debug)]
 struct Spheres {
-    /// With the radius of the probe, Å.
+    /// The radii, including the radius of the probe, in Å.
     radii: Vec<f64>,
     largest: f64,
     points: Sphere,
@@ -74,7 +74,7 @@ struct Spheres {
 /// Working memory for frames.
 #[derive(Debug, Default)]
 struct Memory {
-    /// Coordinates x, y and z of all atoms that cover others in a frame.
+    /// x, y and z of all atoms that cover others in a frame.
     columns: [Vec<f64>; 3],
     /// Measured atoms of a changing group.
     members: Members,
@@ -85,10 +85,11 @@ struct Memory {
 }
 
 impl SurfaceArea {
-    /// Creates the computation for atoms with these van der Waals radii and a probe, Å, with `n_points` points on the
-    /// sphere around each. `measured` is which atoms are measured, and the number of the area that each adds to. With
-    /// `is_periodic` images in the cell, which every frame needs to have then, are neighbours as well. Returns an error
-    /// if radii or numbers mean nothing, or an atom does not exist.
+    /// Creates the computation for atoms with these van der Waals radii and a probe (Å), with `n_points` points on each sphere.
+    ///
+    /// `measured` contains the measured atoms, each with the number of the area to which it contributes. With `is_periodic`,
+    /// every frame must have a cell, and periodic images are neighbours as well. Returns an error if a radius or number is out
+    /// of range, or an atom does not exist.
     pub fn new(
         radii: &[f64],
         probe: f64,
@@ -122,11 +123,12 @@ impl SurfaceArea {
         Ok(SurfaceArea { spheres, measured, changing: None, n_areas, is_periodic, keep, level, memory })
     }
 
-    /// The same of a group that is selected again in each frame, among `n_atoms` atoms: only its members are measured.
-    /// `places` are the atoms that the radii belong to, and `measured` is, for each number of the group, its place
-    /// among these and the number of its area. With `is_alone` members cover one another and no other atom does. With
-    /// statistics, a count for each area is the number of frames in which it has members; only these frames add to its
-    /// sums. Areas of each frame are not kept.
+    /// Restricts the measured atoms to the members of a group among `n_atoms` atoms that is selected again in each frame.
+    ///
+    /// `places` contains the atoms to which the radii belong. `measured` contains, for each atom of the group, its index in
+    /// `places` and the number of its area. With `is_alone`, only members cover one another. With statistics, the count of each
+    /// area is the number of frames in which it has members; only these frames contribute to its sums. Returns an error with
+    /// `Keep::All`, because the areas of each frame are not available for a changing group.
     pub fn of_changing(
         self,
         n_atoms: usize,
@@ -145,14 +147,14 @@ impl SurfaceArea {
         Ok(SurfaceArea { changing: Some(changing), ..self })
     }
 
-    /// The same with the vector instructions of `level`. The bits do not depend on it.
+    /// Sets the vector instructions. The level does not affect the bits of the result.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn at_level(self, level: Level) -> Self {
         SurfaceArea { level, ..self }
     }
 
-    /// The images of a frame.
+    /// Returns the periodic images of a frame. Returns an error if a required cell is missing or too small.
     fn images(&self, header: &FrameHeader) -> Result<Option<Periodic>> {
         if !self.is_periodic {
             return Ok(None);
@@ -214,7 +216,7 @@ impl SurfaceArea {
         Ok(())
     }
 
-    /// Leaves what is kept of the areas of the i-th frame.
+    /// Writes the results for the i-th frame to the slots.
     fn leave(&self, batch: &FrameBatch, i: usize, slots: &mut Slots<'_>) -> Result<()> {
         let (areas, row) = (&self.memory.areas, slots.row(i));
         row[0] = areas.iter().sum();
@@ -246,12 +248,12 @@ impl SurfaceArea {
 }
 
 impl Spheres {
-    /// How far an atom may be from another with whose sphere its own has something in common, Å.
+    /// Returns the largest distance at which the spheres of two atoms can overlap, in Å.
     fn reach(&self) -> f64 {
         2.0 * self.largest
     }
 
-    /// Area of one point on the sphere around an atom, Å².
+    /// Returns the area that one point on the sphere around an atom represents, in Å².
     fn area_of_point(&self, atom: usize) -> f64 {
         4.0 * PI * self.radii[atom] * self.radii[atom] / self.points.n_points as f64
     }

@@ -1,4 +1,4 @@
-//! RMSD of each frame from the nearest of several references: one for each order of equivalent atoms.
+//! RMSD of each frame from the nearest of several references, one for each order of equivalent atoms.
 
 use super::each_frame::{EachFrame, Measure};
 use super::rmsd::Distance;
@@ -6,16 +6,18 @@ use crate::error::{Error, Result};
 use crate::frame::Octets;
 use crate::simd::{Lanes, Level};
 
-/// Root mean square distance, Å, in float64, of every frame from the nearest reference.
+/// Root mean square distance of every frame from the nearest reference, in Å and in float64.
 pub type SymmetricRmsd = EachFrame<Nearest, 1>;
 
-/// How far a frame is from the nearest reference.
+/// Distance of a frame from the nearest reference.
 #[derive(Debug)]
 pub struct Nearest(Vec<Distance>);
 
 impl SymmetricRmsd {
-    /// RMSD from the nearest of `references` (Å), with equal weights, after optimal superposition on each or with the
-    /// coordinates as they are. Returns an error if there are no references, or if one of them has no RMSD.
+    /// Creates the computation of the RMSD from the nearest of `references` (Å), with equal weights.
+    ///
+    /// With `superposition`, each frame is superposed on each reference; otherwise, the coordinates are used as stored. Returns
+    /// an error if there are no references, if their numbers of atoms differ, or if the RMSD from one of them is not defined.
     pub fn new(references: &[Vec<[f64; 3]>], superposition: bool) -> Result<Self> {
         let level = Level::detect();
         let distances = references.iter().map(|one| Distance::new(one, None, superposition, level));

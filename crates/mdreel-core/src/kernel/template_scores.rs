@@ -1,11 +1,11 @@
-//! TM-score, GDT-TS and GDT-HA of each frame: how many residues lie near those of a reference after the superposition
-//! that suits most of them.
+//! TM-score, GDT-TS and GDT-HA of each frame: measures of how many residues are near their reference after the best
+//! superposition.
 //!
-//! The search is that of Y. Zhang and J. Skolnick (Proteins 57, 702, 2004). Fragments of all residues, half of them, a
-//! quarter and so on down to four residues start at each residue. A fragment is superposed, then the residues that are
-//! near their reference, then those that are near after that, until a set of residues occurs for the second time. The
-//! next steps depend on this set alone, so they have been taken already, in whatever fragment it occurred. Each score is
-//! the largest of all superpositions.
+//! The search follows Y. Zhang and J. Skolnick (Proteins 57, 702, 2004). It starts from fragments of all residues, of half of
+//! them, of a quarter, and so on down to four residues, at each possible first residue. It superposes a fragment, then the
+//! residues that are near their reference, then the residues that are near after that, until a set of residues occurs for the
+//! second time. The following steps depend only on this set, so the search has already taken them, possibly for another
+//! fragment. Each score is the largest over all superpositions.
 
 use std::collections::HashSet;
 
@@ -15,47 +15,52 @@ use crate::frame::{LANES, Octets};
 use crate::simd::{Lanes, Level};
 use crate::superpose::{Motion, Points, superpose_pairs};
 
-/// Residues of the smallest fragments.
+/// Number of residues in the smallest fragments.
 const SHORTEST: usize = 4;
-/// The smallest distance of the TM-score, and the limits of the distance that is used in the search, Å.
+/// Smallest value of the distance scale of the TM-score, in Å.
 const LEAST_SCALE: f64 = 0.5;
+/// Limits of the distance within which residues are near in the search, in Å.
 const SEARCH: [f64; 2] = [4.5, 8.0];
-/// How much the distances differ for residues near a fragment, and near a set of residues, Å.
+/// Change of the distance within which residues are near, after the superposition of a fragment, in Å.
 const NARROWER: f64 = -1.0;
+/// Change of the distance within which residues are near, after the superposition of a set of residues, in Å.
 const WIDER: f64 = 1.0;
-/// Steps by which the distance grows until this many residues are near, Å.
+/// Step by which the distance grows until `FEWEST` residues are near, in Å.
 const STEP: f64 = 0.5;
+/// Smallest number of residues that the search superposes after a fragment.
 const FEWEST: usize = 3;
-/// Distances below which residues count for the global distance tests, Å.
+/// Distances up to which residues count for the global distance tests, in Å.
 const CUTOFFS: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
 
 /// TM-score, GDT-TS and GDT-HA of each frame.
 pub type TemplateScores = EachFrame<Search, 3>;
 
-/// The search for the superpositions with the largest scores.
+/// Search for the superpositions with the largest scores.
 #[derive(Debug)]
 pub struct Search {
     n_atoms: usize,
     /// The atom of each residue, in the order of the chain.
     atoms: Vec<u32>,
     reference: Points,
-    /// Residues by whose number scores are divided.
+    /// Number of residues of the target. Scores are divided by this number.
     n_residues: f64,
-    /// Distance at which a residue counts half for the TM-score, Å.
+    /// Distance at which a residue counts one half for the TM-score, in Å.
     scale: f64,
 }
 
-/// The sum for the TM-score, and the numbers of residues within each cutoff.
+/// The sum of the TM-score, and the number of residues within each cutoff.
 type Scores = [f64; 1 + CUTOFFS.len()];
 
 impl TemplateScores {
-    /// Scores of the `atoms` among `n_atoms`, one for each residue in the order of the chain, against `reference` (Å),
-    /// for a target of `n_residues`. Returns an error if the input is not valid.
+    /// Creates the computation of the scores of `atoms` against `reference` (Å), for a target of `n_residues` residues.
+    ///
+    /// `atoms` contains one of the `n_atoms` atoms for each residue, in the order of the chain. Returns an error if the input
+    /// is not valid.
     pub fn new(n_atoms: usize, atoms: Vec<u32>, reference: &[[f64; 3]], n_residues: usize) -> Result<Self> {
         TemplateScores::at_level(n_atoms, atoms, reference, n_residues, Level::detect())
     }
 
-    /// The same with the vector instructions of `level`. The bits do not depend on it.
+    /// Creates the computation with the vector instructions of `level`. The level does not affect the bits of the result.
     fn at_level(
         n_atoms: usize,
         atoms: Vec<u32>,
@@ -101,7 +106,7 @@ impl Measure<3> for Search {
 }
 
 impl Search {
-    /// The largest scores of all superpositions of the search.
+    /// Returns the largest scores over all superpositions of the search.
     #[inline(always)]
     fn best(&self, mobile: &Points) -> Scores {
         let n_atoms = self.atoms.len();
@@ -135,13 +140,13 @@ impl Search {
     }
 }
 
-/// The coordinate of an atom.
+/// Returns the coordinate of an atom.
 #[inline(always)]
 fn value_of(column: &[[f32; LANES]], atom: u32) -> f64 {
     f64::from(column[atom as usize / LANES][atom as usize % LANES])
 }
 
-/// The points, with their centre at the origin.
+/// Returns the points, shifted so that their centre is at the origin.
 #[inline(always)]
 fn centred(mut points: Points) -> Points {
     for column in &mut points {
@@ -151,7 +156,7 @@ fn centred(mut points: Points) -> Points {
     points
 }
 
-/// The squares of the distances between the moved points and the reference, Å²; the padding stays infinite.
+/// Computes the squares of the distances between the moved points and the reference, in Å². The padding stays infinite.
 #[inline(always)]
 fn distances(motion: &Motion, mobile: &Points, reference: &Points, squares: &mut [[f64; LANES]]) {
     let ([x, y, z], [to_x, to_y, to_z]) = (mobile, reference);
@@ -169,7 +174,7 @@ fn distances(motion: &Motion, mobile: &Points, reference: &Points, squares: &mut
     }
 }
 
-/// The sum for the TM-score, and the numbers of residues within each cutoff.
+/// Returns the sum of the TM-score, and the number of residues within each cutoff.
 #[inline(always)]
 fn scores(squares: &[[f64; LANES]], scale: f64) -> Scores {
     let factor = 1.0 / (scale * scale);
@@ -194,8 +199,9 @@ fn add_largest(best: &mut Scores, found: Scores) {
     }
 }
 
-/// Chooses the residues within `cutoff` (Å), or within the next larger cutoff that a few are within. Returns them as a
-/// set of bits.
+/// Chooses the residues within `cutoff` (Å), and returns them as a bit set.
+///
+/// If fewer than `FEWEST` residues are within the cutoff, the function first increases the cutoff.
 #[inline(always)]
 fn choose(squares: &[[f64; LANES]], cutoff: f64, n_atoms: usize, chosen: &mut Vec<u32>) -> Vec<u64> {
     let squares = &squares.as_flattened()[..n_atoms];
@@ -214,7 +220,7 @@ fn choose(squares: &[[f64; LANES]], cutoff: f64, n_atoms: usize, chosen: &mut Ve
     set
 }
 
-/// The square of the cutoff, Å², that is some steps larger and that a few residues are within.
+/// Returns the square of the cutoff (Å²) after increasing it by the smallest number of steps that includes `FEWEST` residues.
 #[cold]
 fn wider(squares: &[f64], cutoff: f64) -> f64 {
     let mut sorted = squares.to_vec();

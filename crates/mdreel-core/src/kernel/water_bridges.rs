@@ -1,4 +1,4 @@
-//! Water bridges: chains of hydrogen bonds that lead from one group through water to another, in each frame.
+//! Water bridges: chains of hydrogen bonds from one group through water to another group, in each frame.
 
 mod network;
 mod search;
@@ -21,31 +21,35 @@ use crate::frame::FrameBatch;
 use crate::reduce::{Layout, Slots, Value};
 use crate::simd::Level;
 
-/// The most waters that a bridge may have: the number of chains grows exponentially with it.
+/// Largest number of waters in a bridge. The number of chains grows exponentially with it.
 pub const MOST_WATERS: u32 = 10;
 
-/// Networks of the bridges of each frame: the number of bridges, of their hydrogen bonds at the first group, of all their
-/// hydrogen bonds, and of the pairs of consecutive ones; and as the own value a [`BridgeTable`].
+/// Networks of the bridges of each frame.
+///
+/// The values of a frame are the number of bridges, the number of their hydrogen bonds at the first group, the number of all
+/// their hydrogen bonds, and the number of pairs of consecutive bonds. The computation's own value is a [`BridgeTable`].
 #[derive(Debug)]
 pub struct WaterBridges {
     n_atoms: usize,
     layout: Arc<SiteLayout>,
-    /// The first group, the second group, and the water.
+    /// The first group, the second group and the water.
     groups: [Group; 3],
     criteria: BridgeCriteria,
     chains: Chains,
     shortest: Shortest,
     level: Level,
-    /// Of which groups each site is a member.
+    /// The groups to which each site belongs, as a bit mask.
     members: Vec<u8>,
     search: Search,
     network: Network,
 }
 
 impl WaterBridges {
-    /// Creates the computation for sites among `n_atoms` atoms and for the first group, the second group, and the water,
-    /// whose places are those of sites. Returns an error if a site or a hydrogen does not exist, if sites or hydrogens are
-    /// not in ascending order, if a member of a group is no site, or if the criteria or the order are not valid.
+    /// Creates the computation for sites among `n_atoms` atoms. `groups` contains the first group, the second group and the
+    /// water; their atoms must be sites.
+    ///
+    /// Returns an error if a site or a hydrogen does not exist, if sites or hydrogens are not in ascending order, if a member
+    /// of a group is not a site, or if the criteria or the order are not valid.
     pub fn new(
         n_atoms: usize,
         sites: BridgeSites,
@@ -69,14 +73,14 @@ impl WaterBridges {
         Ok(WaterBridges { n_atoms, layout, groups, criteria, chains, shortest, level, members, search, network })
     }
 
-    /// The same with the vector instructions of `level`. The bits do not depend on it.
+    /// Sets the vector instructions. The level does not affect the bits of the result.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn at_level(self, level: Level) -> Self {
         WaterBridges { level, ..self }
     }
 
-    /// Finds out of which groups each site is a member in a frame.
+    /// Finds the groups to which each site belongs in a frame.
     fn find_members(&mut self, batch: &FrameBatch, i: usize) -> Result<()> {
         self.members.clear();
         self.members.resize(self.layout.sites.atoms.len(), 0);

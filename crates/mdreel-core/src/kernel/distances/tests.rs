@@ -1,4 +1,4 @@
-//! Comparison of distances with the formula, for all block boundaries.
+//! Tests of distances against the formula, for all block boundaries.
 
 use proptest::prelude::*;
 

@@ -4,31 +4,32 @@ use super::rules::{Hydrogen, Method, Residue, Rules};
 use crate::frame::Columns;
 use crate::periodic::Periodic;
 
-/// How far a hydrogen is placed from its nitrogen, Å: by PyDSSP, and by Kabsch and Sander.
+/// Distance at which PyDSSP places a hydrogen from its nitrogen, in Å.
 const SIMPLIFIED_LENGTH: f64 = 1.01;
+/// Distance at which Kabsch and Sander place a hydrogen from its nitrogen, in Å.
 const KABSCH_SANDER_LENGTH: f64 = 1.0;
 
-/// N-H of a residue.
+/// The N-H group of a residue.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Amide {
-    /// Its residue.
+    /// The residue.
     pub residue: u32,
-    /// Its centre, Å.
+    /// The midpoint of N and H, in Å.
     pub middle: [f64; 3],
-    /// From the middle to H, Å.
+    /// The vector from the midpoint to H, in Å.
     pub half: [f64; 3],
 }
 
-/// The backbone of a frame. A vector within a residue, or to the next one, is the shortest of its images.
+/// The backbone of a frame. Each vector within a residue, or from a residue to the next one, is the shortest of its images.
 #[derive(Debug, Default)]
 pub(super) struct Backbone {
-    /// Amides with a hydrogen, in the order of the residues.
+    /// The amides with a hydrogen, in the order of the residues.
     pub amides: Vec<Amide>,
-    /// Centres of C=O of each residue, x, y and z, Å.
+    /// x, y and z of the midpoint of C=O of each residue, in Å.
     pub carbonyls: [Vec<f64>; 3],
-    /// Vectors from the centres to O, Å.
+    /// Vectors from these midpoints to O, in Å.
     pub carbonyl_halves: Vec<[f64; 3]>,
-    /// In which chain each residue is. Numbers ascend.
+    /// The chain of each residue, in ascending order.
     pub chains: Vec<u32>,
     pub images: Option<Periodic>,
     alphas: Vec<[f64; 3]>,
@@ -43,7 +44,7 @@ struct Before {
 }
 
 impl Backbone {
-    /// Takes it from a frame. Returns whether all of it is finite.
+    /// Reads the backbone from a frame, and returns whether all coordinates are finite.
     #[inline(always)]
     pub(crate) fn read(
         &mut self,
@@ -95,7 +96,7 @@ impl Backbone {
         is_finite
     }
 
-    /// The vector from CA of a residue to that of another, Å.
+    /// Returns the vector from the CA of a residue to the CA of another, in Å.
     #[inline(always)]
     pub(crate) fn between_alphas(&self, from: usize, to: usize) -> [f64; 3] {
         shortest(self.images, self.alphas[from], self.alphas[to])
@@ -116,7 +117,7 @@ fn shortest(images: Option<Periodic>, from: [f64; 3], to: [f64; 3]) -> [f64; 3] 
     images.as_ref().map_or(vector, |cell| cell.shortest(vector))
 }
 
-/// A vector of this length in the same direction; of one that has no direction, none.
+/// Returns a vector of this length in the same direction, or zero if the vector is zero.
 #[inline(always)]
 fn scaled(vector: [f64; 3], length: f64) -> [f64; 3] {
     let square = square(vector);

@@ -1,25 +1,26 @@
-//! Hydrogen bonds of a backbone, by their electrostatic energy.
+//! Hydrogen bonds of a backbone, based on their electrostatic energy.
 
 use super::backbone::{Backbone, square};
 use super::candidates::{Candidates, Limits};
 use super::rules::Method;
 use crate::frame::LANES;
 
-/// Charges of C=O and N-H (0.42 and 0.20 e) and Coulomb's constant in kcal Å / (mol e²): that of an energy in kcal/mol.
+/// Product of the charges of C=O and N-H (0.42 and 0.20 e) and Coulomb's constant (kcal Å / (mol e²)), for energies in
+/// kcal/mol.
 const COUPLING: f64 = 0.42 * 0.20 * 332.0;
-/// A bond has less energy than this, kcal/mol.
+/// Energy below which a bond exists, in kcal/mol.
 const WEAKEST: f64 = -0.5;
-/// How many bonds an amide has at most, by Kabsch and Sander's program.
+/// Largest number of bonds of an amide in the program of Kabsch and Sander.
 const MOST_BONDS: usize = 2;
-/// CA of two residues with a bond are nearer than this, Å, by the same.
+/// Upper limit of the distance of the CA of two bonded residues in the program of Kabsch and Sander, in Å.
 const ALPHAS: f64 = 9.0;
-/// N and O are no farther apart than this, Å, in MDAnalysis's version of PyDSSP.
+/// Largest distance of N and O in MDAnalysis's version of PyDSSP, in Å.
 const NITROGEN_OXYGEN: f64 = 5.0;
 
-/// Which C=O each N-H is bonded to.
+/// The C=O groups to which each N-H is bonded.
 #[derive(Debug, Default)]
 pub(super) struct Bonds {
-    /// Start of the acceptors of each residue, and the end of the list.
+    /// For each residue, the index of its first acceptor, followed by the number of all acceptors.
     starts: Vec<u32>,
     acceptors: Vec<u32>,
     found: Vec<Bond>,
@@ -34,12 +35,12 @@ struct Bond {
 }
 
 impl Bonds {
-    /// Finds the bonds of a backbone; returns whether all coordinates are finite.
+    /// Finds the bonds of a backbone, and returns whether all coordinates are finite.
     #[inline(always)]
     pub(crate) fn find(&mut self, backbone: &Backbone, method: Method) -> bool {
         let amide = longest(backbone.amides.iter().map(|amide| &amide.half));
         let reach = reach(amide, longest(backbone.carbonyl_halves.iter()));
-        // The amide of a residue and the carbonyls beside it are bonded by other means.
+        // The amide of a residue is covalently linked to the carbonyls next to it, so these pairs do not count.
         let nearest = if method == Method::Simplified { 2 } else { 1 };
         if !self.candidates.find(backbone, Limits { reach, nearest }) {
             return false;
@@ -50,11 +51,11 @@ impl Bonds {
         true
     }
 
-    /// Computes energies, eight side by side.
+    /// Computes the energies of candidates, eight at a time.
     #[inline(always)]
     fn measure(&mut self, backbone: &Backbone, method: Method) {
         for candidates in self.candidates.found.chunks(LANES) {
-            // Of the distances O-N, C-H, O-H and C-N.
+            // Squares of the distances O-N, C-H, O-H and C-N.
             let mut squares = [[1.0; LANES]; 4];
             for (lane, candidate) in candidates.iter().enumerate() {
                 let amide = backbone.amides[candidate.amide as usize].half;
@@ -88,7 +89,7 @@ impl Bonds {
         }
     }
 
-    /// Keeps the bonds that count, by donor.
+    /// Stores the bonds of each donor. With Kabsch and Sander's method, only the strongest bonds of a donor count.
     fn keep(&mut self, n_residues: usize, method: Method) {
         self.starts.clear();
         self.acceptors.clear();
@@ -107,12 +108,12 @@ impl Bonds {
         self.starts.push(self.acceptors.len() as u32);
     }
 
-    /// Whether N-H of a residue is bonded to C=O of another.
+    /// Returns whether the N-H of a residue is bonded to the C=O of another.
     pub(crate) fn has(&self, donor: usize, acceptor: usize) -> bool {
         self.of(donor).contains(&(acceptor as u32))
     }
 
-    /// All, as donor and acceptor, in the order of the donors.
+    /// Returns all bonds as donor and acceptor, in the order of the donors.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, usize)> {
         let n_residues = self.starts.len() - 1;
         (0..n_residues).flat_map(|donor| self.of(donor).iter().map(move |&acceptor| (donor, acceptor as usize)))
@@ -138,18 +139,19 @@ impl Bonds {
     }
 }
 
-/// The length of the longest of these, Å.
+/// Returns the length of the longest vector, in Å.
 #[inline(always)]
 fn longest<'a>(vectors: impl Iterator<Item = &'a [f64; 3]>) -> f64 {
     vectors.map(|vector| square(*vector)).fold(0.0, f64::max).sqrt()
 }
 
-/// How far apart the middles of N-H and C=O, halves of which are no longer than these (Å), may be for a bond.
+/// Returns the largest distance between the midpoints of N-H and C=O at which a bond is possible, in Å. The arguments are the
+/// largest distances of the atoms from these midpoints (Å).
 ///
-/// Of two dipoles whose middles are m apart, with halves a and b, the energy is lowest where both lie on one line: each
-/// term of its expansion in multipoles is. There it is -8 k a b m / ((m² - s²) (m² - t²)) with the coupling k, s = a +
-/// b and t = a - b. For a bond therefore (m² - s²)² <= p m with p = 8 k a b / 0.5, and the greatest solution of this is a
-/// fixed point, approached from above.
+/// Consider two dipoles with midpoints at a distance m and halves of lengths a and b. Their energy is lowest if both are on one
+/// line, because every term of the multipole expansion of the energy is lowest there. With the coupling k, s = a + b and
+/// t = a - b, it is then -8 k a b m / ((m² - s²) (m² - t²)). A bond therefore requires (m² - s²)² <= p m with
+/// p = 8 k a b / 0.5. The largest solution is a fixed point, which the iteration approaches from above.
 fn reach(amide: f64, carbonyl: f64) -> f64 {
     let sum = amide + carbonyl;
     let product = 8.0 * COUPLING / -WEAKEST * amide * carbonyl;
@@ -182,7 +184,7 @@ mod tests {
                 COUPLING * (inverse(-1.0, 1.0) + inverse(1.0, -1.0) - inverse(1.0, 1.0) - inverse(-1.0, -1.0))
             };
             prop_assert!(energy(amide, carbonyl) > WEAKEST);
-            // In a line, where it is lowest.
+            // The energy is lowest if both dipoles are on one line.
             let away = direction.map(|value| -value);
             prop_assert!(energy(direction, away) <= energy(amide, carbonyl) + 1e-9);
         }

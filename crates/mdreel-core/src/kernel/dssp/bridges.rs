@@ -2,19 +2,21 @@
 
 use super::bonds::Bonds;
 
-/// A bulge joins two ladders of which one begins less than this behind the end of the other on one strand, and on the
-/// other strand: with four extra residues at most, and with one.
+/// A bulge joins two ladders if, on one strand, the second ladder begins fewer than this many residues after the end of the
+/// first: at most four extra residues.
 const BULGE: i64 = 6;
+/// On the other strand, the second ladder begins fewer than this many residues after the end of the first: at most one extra
+/// residue.
 const OTHER_BULGE: i64 = 3;
 
-/// How two strands run.
+/// The relative direction of two strands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Parallel,
     Antiparallel,
 }
 
-/// Residues `first` and `second` beside one another.
+/// Two residues that are next to each other on two strands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Bridge {
     pub first: u32,
@@ -22,8 +24,10 @@ pub(super) struct Bridge {
     pub kind: Kind,
 }
 
-/// Finds the bridges of residues that are `least` or more residues apart: each once, in the order of the residues,
-/// `first` before `second`. A pair with bonds of both kinds is a parallel one.
+/// Finds the bridges between residues that are at least `least` residues apart.
+///
+/// Each bridge is listed once, in the order of the residues, with `first` before `second`. A pair with bonds of both kinds is a
+/// parallel bridge.
 pub(super) fn find(bonds: &Bonds, chains: &[u32], least: usize, bridges: &mut Vec<Bridge>) {
     bridges.clear();
     let is_inner = |i: usize| i > 0 && i + 1 < chains.len() && chains[i - 1] == chains[i + 1];
@@ -48,17 +52,17 @@ pub(super) fn find(bonds: &Bonds, chains: &[u32], least: usize, bridges: &mut Ve
     bridges.dedup_by_key(|bridge| (bridge.first, bridge.second));
 }
 
-/// Bridges of one kind, each beside the one before; or such ladders that bulges have joined.
+/// A series of bridges of one kind, each next to the previous one, or several such series joined by bulges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Ladder {
     kind: Kind,
-    /// First and last residue on one strand, and on the other, whose residues also ascend.
+    /// First and last residue on each of the two strands. The numbers ascend on both.
     pub strands: [[u32; 2]; 2],
     pub n_bridges: u32,
 }
 
 impl Ladder {
-    /// Whether another ladder, which begins behind it on the first strand, continues it.
+    /// Returns whether a ladder that begins after this one on the first strand continues it.
     fn goes_on(&self, next: &Ladder, chains: &[u32]) -> bool {
         let [first, second] = self.strands.map(|strand| strand.map(i64::from));
         let [next_first, next_second] = next.strands.map(|strand| strand.map(i64::from));
@@ -89,11 +93,11 @@ impl Ladder {
     }
 }
 
-/// Finds the ladders of bridges, which are in order; `of_bridges` is memory.
+/// Finds the ladders of bridges, which must be sorted. `of_bridges` is working memory for the ladder of each bridge.
 pub(super) fn climb(bridges: &[Bridge], chains: &[u32], of_bridges: &mut Vec<u32>, ladders: &mut Vec<Ladder>) {
     ladders.clear();
     of_bridges.clear();
-    // The bridges of the residue before.
+    // The range of the bridges of the previous residue, and the first bridge of the current residue.
     let (mut before, mut row) = (0..0, 0);
     for (at, &Bridge { first, second, kind }) in bridges.iter().enumerate() {
         if first != bridges[row].first {
@@ -116,7 +120,7 @@ pub(super) fn climb(bridges: &[Bridge], chains: &[u32], of_bridges: &mut Vec<u32
     }
     for at in 0..ladders.len() {
         let mut next = at + 1;
-        // They are in the order in which they begin.
+        // Ladders are in the order of their first residues.
         while next < ladders.len()
             && i64::from(ladders[next].strands[0][0]) - i64::from(ladders[at].strands[0][1]) < BULGE
         {

@@ -1,51 +1,52 @@
-//! Candidates for hydrogen bonds: amides and carbonyls that are close enough.
+//! Candidates for hydrogen bonds: amides and carbonyls that are close to each other.
 
 use super::backbone::{Amide, Backbone, square};
 use crate::frame::LANES;
 use crate::neighbours::{Neighbours, Run, Visit};
 
-/// Distances that are computed together.
+/// Number of distances that are computed together.
 const MOST: usize = 64;
-/// Residues up to which spheres of pieces of the chain are faster than cells, whose cost grows with the residues alone.
+/// Largest number of residues for which spheres around pieces of the chain are faster than cells. The cost of cells is
+/// proportional to the number of residues.
 const FEW: usize = 2000;
 
-/// An amide and a carbonyl that are near.
+/// An amide and a carbonyl that are near each other.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Candidate {
-    /// Which of the amides.
+    /// The index of the amide.
     pub amide: u32,
     /// The residue of the carbonyl.
     pub acceptor: u32,
-    /// From the middle of N-H to that of C=O, Å.
+    /// The vector from the midpoint of N-H to the midpoint of C=O, in Å.
     pub vector: [f64; 3],
 }
 
-/// Eight numbers of eight things each.
+/// One value for each of eight objects.
 type Octet = [f64; LANES];
 
-/// All of a frame, and memory to find them.
+/// All candidates of a frame, and working memory.
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
-    /// Candidates, in the order of the amides.
+    /// The candidates, in the order of the amides.
     pub found: Vec<Candidate>,
-    /// Middles of eight carbonyls that follow one another: a piece of the chain, which is not far across.
+    /// Midpoints of eight consecutive carbonyls: a piece of the chain with a small extent.
     pieces: Vec<[Octet; 3]>,
-    /// Spheres of eight pieces: centres, and the square of how far from there an amide may be, Å².
+    /// Spheres around eight pieces: their centres, and the square of the largest distance of an amide from the centre, in Å².
     spheres: Vec<[Octet; 4]>,
     neighbours: Neighbours,
 }
 
-/// Neighbouring pieces.
+/// Limits of the search.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// How far middles are apart, at most, Å.
+    /// The largest distance between the midpoints, in Å.
     pub reach: f64,
-    /// Residues from 0 to this many behind that of the carbonyl are no candidates.
+    /// An amide is not a candidate if its residue is 0 to `nearest` residues after the residue of the carbonyl.
     pub nearest: u32,
 }
 
 impl Candidates {
-    /// Finds the candidates; returns whether all coordinates of the backbone are finite.
+    /// Finds the candidates, and returns whether all coordinates of the backbone are finite.
     #[inline(always)]
     pub(crate) fn find(&mut self, backbone: &Backbone, limits: Limits) -> bool {
         self.found.clear();
@@ -65,7 +66,7 @@ impl Candidates {
         true
     }
 
-    /// Cuts the chain into pieces, and lays a sphere around each.
+    /// Divides the chain into pieces, and computes a sphere around each piece.
     #[inline(always)]
     fn enclose(&mut self, backbone: &Backbone, reach: f64) {
         let n_residues = backbone.carbonyls[0].len();
@@ -87,13 +88,13 @@ impl Candidates {
             for axis in 0..3 {
                 spheres[axis][lane] = centre[axis];
             }
-            // A little more, for what is rounded.
+            // The factor is a margin for rounding errors.
             spheres[3][lane] = (reach + radius).powi(2) * (1.0 + 1e-9);
             self.pieces.push(piece);
         }
     }
 
-    /// Looks for each amide at the pieces whose spheres it is near to.
+    /// For each amide, searches the pieces whose spheres contain it.
     #[inline(always)]
     fn look_in_spheres(&mut self, backbone: &Backbone, limits: Limits) {
         let reach = [limits.reach * limits.reach; LANES];
@@ -121,8 +122,9 @@ impl Candidates {
     }
 }
 
-/// Which of eight points are nearer to a point than is allowed, by the squares of the distances: a bit for each. Bits
-/// are signs of differences, which compilers shift side by side; of comparisons they do not.
+/// Returns, as one bit each, which of eight points are nearer to a point than allowed. `allowed` contains squares of distances.
+///
+/// The bits are the signs of differences, because compilers vectorize shifts of signs but not comparisons.
 #[inline(always)]
 fn within([x, y, z]: [&Octet; 3], [a, b, c]: [f64; 3], allowed: &Octet) -> u64 {
     let mut found = 0;
@@ -134,8 +136,9 @@ fn within([x, y, z]: [&Octet; 3], [a, b, c]: [f64; 3], allowed: &Octet) -> u64 {
     found
 }
 
-/// Whether no image of a carbonyl is within `reach` (Å) of an amide but that which stands in the frame: each is a whole
-/// cell away from there along one axis, as a lies along x and b in the xy plane.
+/// Returns whether no image of a carbonyl, except the one in the frame, is within `reach` (Å) of an amide.
+///
+/// Every other image is at least a whole cell away along one axis, because a is along x and b is in the xy plane.
 #[inline(always)]
 fn is_apart_from_images(backbone: &Backbone, reach: f64) -> bool {
     let Some(cell) = backbone.images else { return true };
@@ -148,7 +151,7 @@ fn is_apart_from_images(backbone: &Backbone, reach: f64) -> bool {
     })
 }
 
-/// Collects what is near, but for residues that are neighbours in the chain.
+/// Collector for near pairs, except residues that are neighbours in the chain.
 struct Near<'a> {
     amides: &'a [Amide],
     limits: Limits,

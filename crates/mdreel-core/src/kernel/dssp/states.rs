@@ -15,20 +15,21 @@ const HELIX_5: u8 = 5;
 const TURN: u8 = 6;
 const BEND: u8 = 7;
 
-/// With three states, what is added to those in a strand; and, meanwhile, to those in an α-helix.
+/// With three states, the bit of residues in a strand.
 const IN_STRAND: u8 = 2;
+/// With three states, a temporary bit that marks residues in an α-helix.
 const IN_ALPHA: u8 = 4;
 
-/// Residues that bridge one another are as many residues apart, or more, by Kabsch and Sander.
+/// Smallest distance in the sequence of two residues that form a bridge, according to Kabsch and Sander.
 const LEAST_BRIDGED: usize = 3;
 /// The cosine of 70 degrees, the angle of a bend.
 const BEND_COSINE: f64 = 0.342_020_143_325_668_7;
 
-/// The states of residues, and memory to find them.
+/// The states of residues, and working memory.
 #[derive(Debug, Default)]
 pub(super) struct Assignment {
     states: Vec<u8>,
-    /// Which turns begin at each residue: the bits 3, 4 and 5 for turns of as many residues.
+    /// The turns that begin at each residue. The bits 3, 4 and 5 mark turns of 3, 4 and 5 residues.
     turns: Vec<u8>,
     bridges: Vec<Bridge>,
     of_bridges: Vec<u32>,
@@ -36,7 +37,7 @@ pub(super) struct Assignment {
 }
 
 impl Assignment {
-    /// Creates the assignment for a backbone with its bonds.
+    /// Assigns states to the residues of a backbone with these bonds, and returns them.
     pub(crate) fn of(&mut self, method: Method, backbone: &Backbone, bonds: &Bonds) -> &[u8] {
         let chains = &backbone.chains;
         self.find_turns(bonds, chains);
@@ -67,7 +68,7 @@ impl Assignment {
         }
     }
 
-    /// Three states. α-helices come first: others do not begin in them, nor right before them.
+    /// Assigns three states. α-helices have priority: no other helix begins in them or immediately before them.
     fn simplify(&mut self) {
         for helix in helices(&self.turns, 4) {
             self.states[helix].fill(HELIX | IN_ALPHA);
@@ -87,8 +88,11 @@ impl Assignment {
         }
     }
 
-    /// Eight states, in the order of assignment: a later state replaces an earlier one only where the comments state
-    /// this.
+    /// Assigns eight states: strands and bridges, α-helices, 3₁₀-helices, π-helices, turns and bends, in this order.
+    ///
+    /// Strands replace bridges. α-helices replace all earlier states. A 3₁₀-helix requires that none of its residues has
+    /// another state; a π-helix may also replace an α-helix. Turns and bends are only assigned to residues that are still
+    /// loops.
     fn assign(&mut self, is_bent: impl Fn(usize) -> bool) {
         let states = &mut self.states[..];
         for ladder in &self.ladders {
@@ -121,13 +125,14 @@ impl Assignment {
     }
 }
 
-/// The residues that two turns of `stride` residues make a helix, one of which begins right before the other.
+/// Returns the residues of the helices. Two turns of `stride` residues, one of which begins immediately before the other, form
+/// a helix.
 fn helices(turns: &[u8], stride: usize) -> impl Iterator<Item = Range<usize>> {
     (1..turns.len()).filter(move |&i| (turns[i - 1] & turns[i]) >> stride & 1 != 0).map(move |i| i..i + stride)
 }
 
-/// Whether the chain turns by more than 70 degrees at a residue: from the CA two before to it, and from it to that two
-/// behind.
+/// Returns whether the chain bends by more than 70 degrees at a residue. The angle is measured between the vector to its CA
+/// from the CA two residues before, and the vector from its CA to the CA two residues after.
 fn is_bent(backbone: &Backbone, i: usize) -> bool {
     let chains = &backbone.chains;
     if i < 2 || i + 2 >= chains.len() || chains[i - 2] != chains[i + 2] {
@@ -157,7 +162,7 @@ mod tests {
         i > 0 && i + 1 < N && chains[i - 1] == chains[i + 1]
     }
 
-    /// The bridge of residues i and j, as the paper defines it.
+    /// Returns the kind of the bridge between residues i and j, as defined in the paper.
     fn bridged(pairs: &[(usize, usize)], chains: &[u32], i: usize, j: usize) -> Option<char> {
         if !is_inner(chains, i) || !is_inner(chains, j) {
             return None;
@@ -203,7 +208,8 @@ mod tests {
         (0..N).map(state).collect()
     }
 
-    /// As mkdssp goes about it: bridges of all pairs in order, ladders as lists of residues.
+    /// Returns the expected states with the procedure of mkdssp: bridges of all pairs in order, and ladders as lists of
+    /// residues.
     fn assigned(pairs: &[(usize, usize)], chains: &[u32], bent: &[bool]) -> Vec<u8> {
         let mut states = vec![LOOP; N];
         let mut ladders: Vec<(char, Vec<usize>, Vec<usize>)> = Vec::new();
@@ -276,7 +282,7 @@ mod tests {
         states
     }
 
-    /// Bonds of which turns and bridges are made, more often than chance would, but none between neighbours.
+    /// Returns bonds that form turns and bridges more often than random bonds, but no bonds between neighbours.
     fn bonds() -> impl Strategy<Value = Pairs> {
         let place = (0..N, 0..N, 0..6usize, 1..5usize).prop_map(|(i, j, pattern, n)| {
             let steps = (0..n).flat_map(|k| {

@@ -12,7 +12,7 @@ fn rules(method: Method) -> Rules {
     Rules { method, longest_bond: None, is_periodic: true }
 }
 
-/// Residues one after the other, with N, CA, C, O and H each; some are prolines.
+/// Returns consecutive residues with N, CA, C, O and H each. Some are prolines.
 fn residues(chain_ends: usize, hydrogen: impl Fn(u32) -> Hydrogen) -> Vec<Residue> {
     let residue = |i: u32| Residue {
         backbone: [5 * i, 5 * i + 1, 5 * i + 2, 5 * i + 3],
@@ -28,7 +28,7 @@ fn states(tally: Tally) -> Vec<Vec<u8>> {
     tally.rows.into_values().chunks_exact(width).map(bytes).collect()
 }
 
-/// Crowded residues, on multiples of 1/64 Å: so many bonds are by chance.
+/// Returns frames of crowded residues, so that many bonds form by chance. Coordinates are multiples of 1/64 Å.
 fn frames() -> impl Strategy<Value = Vec<Vec<[f32; 3]>>> {
     let direction = || prop::array::uniform3(-80i32..80);
     let residue = (prop::array::uniform3(0i32..640), direction(), direction(), direction(), direction());
@@ -41,7 +41,7 @@ fn frames() -> impl Strategy<Value = Vec<Vec<[f32; 3]>>> {
     prop::collection::vec(frame, 2..5)
 }
 
-/// The bonds of a frame: of all pairs of residues, by distances between atoms.
+/// Returns the bonds of a frame, from a loop over all pairs of residues and the distances between their atoms.
 fn bonds_of(method: Method, residues: &[Residue], frame: &[[f32; 3]]) -> Vec<(usize, usize)> {
     let at = |atom: u32| frame[atom as usize].map(f64::from);
     let minus = |a: [f64; 3], b: [f64; 3]| -> [f64; 3] { std::array::from_fn(|axis| a[axis] - b[axis]) };
@@ -135,7 +135,7 @@ proptest! {
     fn states_do_not_depend_on_the_images_of_atoms(
         frames in frames(), shifts in prop::collection::vec(prop::array::uniform3(-2i8..3), 5 * N),
     ) {
-        // Multiples of 1/64 Å, so that nothing is rounded.
+        // Multiples of 1/64 Å prevent rounding.
         let lengths = [64.0, 48.0, 40.0];
         let cell = UnitCell::Dimensions([64.0, 48.0, 40.0, 90.0, 90.0, 90.0]);
         let moved = |(point, shift): (&[f32; 3], &[i8; 3])| -> [f32; 3] {

@@ -8,9 +8,11 @@ use crate::periodic::Periodic;
 use crate::reduce::Own;
 use crate::unit_cell::UnitCell;
 
-/// Residues of the first group, of the second group, and waters. Each has an acceptor, and a donor with a hydrogen.
+/// Residues of the first group. Each residue and water has an acceptor, and a donor with a hydrogen.
 const FIRST: std::ops::Range<u32> = 0..4;
+/// Residues of the second group.
 const SECOND: std::ops::Range<u32> = 3..7;
+/// Waters.
 const WATERS: std::ops::Range<u32> = 7..13;
 /// A water that is also a residue of the second group.
 const BOTH: u32 = 7;
@@ -28,13 +30,14 @@ fn donors(residues: &[u32]) -> Sites {
     sites(&atoms.iter().map(|atoms| &atoms[..]).collect::<Vec<_>>(), residues, 1.0)
 }
 
-/// The residues of the first group, of the second group, and the waters.
+/// Returns the residues of the first group, the residues of the second group, and the waters.
 fn groups(is_one: bool) -> [Vec<u32>; 3] {
     let second: Vec<u32> = SECOND.chain([BOTH]).collect();
     [if is_one { second.clone() } else { FIRST.collect() }, second, WATERS.collect()]
 }
 
-/// Distances and lowest angles of bonds in which the residue nearer to the first group accepts, and donates.
+/// Returns the distance and the lowest angle of bonds in which the residue nearer to the first group accepts, and of bonds in
+/// which it donates.
 fn rules(is_same: bool) -> [[f64; 2]; 2] {
     [[4.0, 70.0], if is_same { [4.0, 70.0] } else { [4.6, 95.0] }]
 }
@@ -54,7 +57,8 @@ fn bridges(waters: [u32; 2], is_one: bool, is_same: bool) -> Bridges {
     Bridges { number: 5, waters, of_first: of([0, 2]), of_second: of([2, 1]), of_waters }
 }
 
-/// Every chain, followed from each residue of the first group; and how near a distance or an angle is to its limit.
+/// Returns the expected chains, followed from each residue of the first group, and the smallest difference of a distance or
+/// angle from its limit.
 fn expected(
     frame: &Frame,
     cell: Option<&UnitCell>,
@@ -67,7 +71,7 @@ fn expected(
     let vector =
         |from: Point, to: Point| images.as_ref().map_or(minus(to, from), |cell| cell.shortest(minus(to, from)));
     let margin = std::cell::Cell::new(f64::INFINITY);
-    // The bonds from a residue to the next one: whether it donates, and the distance.
+    // Returns the bonds from a residue to the next one: whether the residue donates, and the distance.
     let bonds = |from: u32, to: u32| -> Vec<(bool, f64)> {
         let holds = |acceptor: u32, donor: u32, [distance, low]: [f64; 2]| {
             let (acceptor, donor, hydrogen) = (at(3 * acceptor), at(3 * donor + 1), at(3 * donor + 2));
@@ -94,7 +98,7 @@ fn expected(
                 let last = passed.last().copied().unwrap_or(start);
                 for &end in second.iter().filter(|end| n_waters >= fewest && **end != start && !passed.contains(end)) {
                     for (donates, apart) in bonds(last, end) {
-                        // The site of the second group donates where the water accepts.
+                        // If the water accepts, the site of the second group donates.
                         let sites = [*of_start, site(&second, end, !donates)];
                         if !is_one || start < end {
                             found.push((start, end, passed.clone(), sites, distance + apart));

@@ -1,8 +1,7 @@
 //! Bridges of hydrogen bonds through waters, between the residues of two groups.
 //!
-//! A bridge is a chain of hydrogen bonds from a residue of the first group through different waters to a residue of the
-//! second group. The definition is that of `WaterBridge` of ProLIF 2 (C. Bouysset and S. Fiorucci, J. Cheminform. 13, 72,
-//! 2021).
+//! A bridge is a chain of hydrogen bonds from a residue of the first group, through different waters, to a residue of the
+//! second group. The definition follows `WaterBridge` of ProLIF 2 (C. Bouysset and S. Fiorucci, J. Cheminform. 13, 72, 2021).
 
 use super::interaction::Interaction;
 use super::rule::Rule;
@@ -10,27 +9,29 @@ use super::table::Occurrence;
 use crate::error::{Error, Result};
 use crate::kernel::water_bridges::MOST_WATERS;
 
-/// The number of waters to the second group, where it cannot be reached.
+/// Value for the number of waters to the second group if it cannot be reached.
 const FAR: u32 = u32::MAX;
 
-/// Which chains of hydrogen bonds are bridges.
+/// Criteria for the chains of hydrogen bonds that form a bridge.
 #[derive(Debug, Clone)]
 pub struct Bridges {
     /// The number of the interaction.
     pub number: u32,
-    /// The fewest and the most waters in a bridge.
+    /// The smallest and the largest number of waters in a bridge.
     pub waters: [u32; 2],
-    /// Hydrogen bonds in which the first group accepts, and donates. The second group of these is the water.
+    /// Hydrogen bonds between the first group and waters: those in which the first group accepts, and those in which it
+    /// donates. Waters are the second group of these interactions.
     pub of_first: [Interaction; 2],
-    /// Hydrogen bonds in which the water accepts, and donates. The first group of these is the water.
+    /// Hydrogen bonds between waters and the second group: those in which the water accepts, and those in which it donates.
+    /// Waters are the first group of these interactions.
     pub of_second: [Interaction; 2],
-    /// Hydrogen bonds between waters in which the one that is nearer to the first group accepts, and donates; if bridges
-    /// may have more than one water.
+    /// Hydrogen bonds between waters: those in which the water nearer to the first group accepts, and those in which it
+    /// donates. Required if bridges may have more than one water.
     pub of_waters: Option<[Interaction; 2]>,
 }
 
 impl Bridges {
-    /// The longest distance of two sites, Å. Returns an error if a bond or a number of waters is not valid.
+    /// Returns the longest distance of two sites, in Å. Returns an error if a bond or a number of waters is not valid.
     pub(super) fn checked_reach(&self, n_atoms: usize) -> Result<f64> {
         let [fewest, most] = self.waters;
         if fewest == 0 || fewest > most || most > MOST_WATERS || (most > 1 && self.of_waters.is_none()) {
@@ -46,7 +47,8 @@ impl Bridges {
         Ok(reach)
     }
 
-    /// Where the acceptors and the donors of both groups begin among the sites of a group: acceptors come first.
+    /// Returns the index of the first site of each hydrogen bond of `of_first` and `of_second`, among all sites of the group.
+    /// The acceptors of a group come before its donors.
     pub(super) fn site_offsets(&self) -> [[u32; 2]; 2] {
         [[0, self.of_first[0].parts[0].len() as u32], [self.of_second[1].parts[0].len() as u32, 0]]
     }
@@ -56,22 +58,24 @@ impl Bridges {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Link {
     residues: [u32; 2],
-    /// The site in a group; 0 between waters.
+    /// The site in a group; 0 for bonds between waters.
     site: u32,
     distance: f64,
 }
 
-/// Memory that is kept from frame to frame.
+/// Working memory that is reused from frame to frame.
 #[derive(Debug, Default)]
 pub(super) struct Network {
     of_first: Vec<Link>,
     of_second: Vec<Link>,
     of_waters: Vec<Link>,
-    /// The waters with a link, ascending, and the fewest waters that follow each of them.
+    /// The waters with a link towards the second group, in ascending order.
     waters: Vec<u32>,
+    /// The smallest number of waters that follow each of these waters in a bridge.
     following: Vec<u32>,
-    /// The waters of the chain so far, and those of all bridges.
+    /// The waters of the current chain.
     passed: Vec<u32>,
+    /// The waters of all bridges.
     found: Vec<u32>,
 }
 
@@ -83,28 +87,29 @@ impl Network {
         self.found.clear();
     }
 
-    /// Adds a bond of a residue of the first group with a water.
+    /// Adds a bond between a residue of the first group and a water.
     pub(super) fn add_first(&mut self, residues: [u32; 2], site: u32, distance: f64) {
         self.of_first.push(Link { residues, site, distance });
     }
 
-    /// Adds a bond of a water with a residue of the second group.
+    /// Adds a bond between a water and a residue of the second group.
     pub(super) fn add_second(&mut self, residues: [u32; 2], site: u32, distance: f64) {
         self.of_second.push(Link { residues, site, distance });
     }
 
-    /// Adds a bond of a water with the next one.
+    /// Adds a bond between a water and the next water.
     pub(super) fn add_waters(&mut self, residues: [u32; 2], distance: f64) {
         self.of_waters.push(Link { residues, site: 0, distance });
     }
 
-    /// The waters of an occurrence, from the first group to the second.
+    /// Returns the waters of an occurrence, from the first group to the second.
     pub(super) fn waters_of(&self, occurrence: &Occurrence) -> &[u32] {
         let [start, end] = occurrence.waters;
         &self.found[start as usize..end as usize]
     }
 
-    /// Adds an occurrence for each chain of bonds. With `is_once`, the first residue has the smaller number.
+    /// Adds an occurrence to `found` for each chain of bonds. With `is_once`, only chains whose first residue has the smaller
+    /// number count.
     pub(super) fn follow(&mut self, number: u32, waters: [u32; 2], is_once: bool, found: &mut Vec<Occurrence>) {
         for links in [&mut self.of_first, &mut self.of_second, &mut self.of_waters] {
             links.sort_unstable_by(|one, other| {
@@ -120,7 +125,7 @@ impl Network {
         }
     }
 
-    /// Finds the fewest waters that follow each water in a bridge.
+    /// Finds the smallest number of waters that follow each water in a bridge.
     fn measure(&mut self, most: u32) {
         let Network { of_second, of_waters, waters, following, .. } = self;
         waters.clear();
@@ -136,7 +141,7 @@ impl Network {
         }
         for _ in 1..most {
             for link in &*of_waters {
-                // A water that is listed nowhere leads nowhere.
+                // A water that is not in the list has no link towards the second group.
                 if let [Ok(from), Ok(to)] = link.residues.map(|water| waters.binary_search(&water)) {
                     following[from] = following[from].min(following[to].saturating_add(1));
                 }
@@ -144,7 +149,7 @@ impl Network {
         }
     }
 
-    /// Continues a chain with a water, which it must not have passed.
+    /// Extends a chain by a water, unless the chain already contains it or would become too long.
     fn step(&mut self, start: &Start, water: u32, distance: f64, found: &mut Vec<Occurrence>) {
         let Start { number, waters: [fewest, most], is_once, first, site } = *start;
         let left = self.waters.binary_search(&water).map_or(FAR, |at| self.following[at]);
@@ -180,7 +185,7 @@ impl Network {
     }
 }
 
-/// How a chain begins, and which chains are bridges.
+/// The start of a chain, and the criteria for bridges.
 struct Start {
     number: u32,
     waters: [u32; 2],

@@ -1,4 +1,4 @@
-//! Interactions: which sites of two groups interact, and in which geometry.
+//! Interactions: the sites of two groups that can interact, and the required geometry.
 
 use super::rule::Rule;
 use super::sites::Sites;
@@ -11,14 +11,14 @@ pub struct Interaction {
     pub number: u32,
     /// The geometry that two sites must have.
     pub rule: Rule,
-    /// The sites of both parts, such as acceptors and donors.
+    /// The sites of both parts, for example acceptors and donors.
     pub parts: [Sites; 2],
     /// Whether the first part belongs to the second group.
     pub is_swapped: bool,
 }
 
 impl Interaction {
-    /// The longest distance of two sites, Å. Returns an error if the sites do not suit the rule.
+    /// Returns the longest distance of two sites, in Å. Returns an error if the sites are not suitable for the rule.
     pub(super) fn checked_reach(&self, n_atoms: usize) -> Result<f64> {
         for (sites, (anchor, n_needed)) in self.parts.iter().zip(self.rule.parts()) {
             sites.check(n_atoms, anchor, n_needed)?;

@@ -1,12 +1,12 @@
-//! Geometric rules of interactions: which distances and angles two sites must have.
+//! Geometric rules of interactions: the distances and angles that two sites must have.
 
 use super::sites::{Anchor, Atoms, Points, Sites, angle, cross, dot, length};
 use crate::error::{Error, Result};
 
-/// Lowest and highest angle, radians.
+/// Lowest and highest angle, in radians.
 pub(super) type Limits = [f64; 2];
 
-/// Which geometry two sites must have to interact. Distances are in Å, and limits belong to the interaction.
+/// The geometry that two sites must have to interact. Distances are in Å. Values equal to a limit satisfy the rule.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rule {
     /// Two atoms are near.
@@ -16,23 +16,24 @@ pub enum Rule {
     },
     /// Two atoms are no farther apart than the sum of their radii.
     Radii {
-        /// What is added to the sum.
+        /// Tolerance that is added to the sum.
         tolerance: f64,
     },
-    /// An atom (acceptor) is near the first of two bonded atoms (donor and hydrogen), with an angle at the second.
+    /// An atom (acceptor) is near the first of two bonded atoms (donor and hydrogen), and the angle at the second is within
+    /// limits.
     Angle {
-        /// The longest distance of the acceptor from the donor.
+        /// The longest distance between acceptor and donor.
         distance: f64,
         /// The angle of donor, hydrogen and acceptor.
         angle: Limits,
     },
-    /// The first of two bonded atoms (acceptor and neighbour) is near the second of two others (donor and halogen).
+    /// The first of two bonded atoms (acceptor and neighbour) is near the second of two other bonded atoms (donor and halogen).
     TwoAngles {
-        /// The longest distance of the acceptor from the halogen.
+        /// The longest distance between acceptor and halogen.
         distance: f64,
         /// The angle of acceptor, halogen and donor.
         at_halogen: Limits,
-        /// The angle of halogen, acceptor and its neighbour.
+        /// The angle of halogen, acceptor and the neighbour of the acceptor.
         at_acceptor: Limits,
     },
     /// An atom is near the centre of a ring, above its plane.
@@ -44,21 +45,22 @@ pub enum Rule {
     },
     /// Two rings are stacked.
     Rings {
-        /// The longest distance of the centres.
+        /// The longest distance between the centres.
         distance: f64,
         /// The angle between the normals, at most 90 degrees.
         plane: Limits,
         /// The angle between one of the normals and the vector between the centres, at most 90 degrees.
         normal: Limits,
-        /// The longest distance of one of the centres from the point in which the planes meet that is nearest to the
-        /// first centre; `None` if the planes need not meet.
+        /// The longest distance between one of the centres and the point in which the planes meet; `None` if the planes need
+        /// not meet. Among the points in both planes, this is the one nearest to the first centre.
         meeting: Option<f64>,
     },
 }
 
 impl Rule {
-    /// The rule with this name and these numbers: distances in Å, then limits of angles in degrees. Returns an error if
-    /// no such rule has as many numbers, or a number is no distance or angle.
+    /// Creates the rule with this name from its numbers: distances in Å, and limits of angles in degrees.
+    ///
+    /// Returns an error if there is no rule with this name and number of values, or a value is negative or not finite.
     pub fn from_name(name: &str, numbers: &[f64]) -> Result<Self> {
         let wrong = || Error::mismatch(format!("there is no rule {name} with the numbers {numbers:?}"));
         let Some((&distance, angles)) = numbers.split_first() else { return Err(wrong()) };
@@ -84,7 +86,7 @@ impl Rule {
         })
     }
 
-    /// The anchors of both parts, and how many atoms their sites have.
+    /// Returns the anchor and the number of atoms of the sites of both parts.
     pub(super) fn parts(&self) -> [(Anchor, usize); 2] {
         let atom = (Anchor::Atom(0), 1);
         match self {
@@ -96,7 +98,7 @@ impl Rule {
         }
     }
 
-    /// The longest distance of two anchors, Å.
+    /// Returns the longest distance between two anchors, in Å.
     pub(super) fn reach(&self, parts: &[Sites; 2]) -> f64 {
         match self {
             Rule::Radii { tolerance } => {
@@ -110,7 +112,7 @@ impl Rule {
         }
     }
 
-    /// Whether two sites at a distance interact, one of each part.
+    /// Returns whether two sites interact, one of each part, at the distance `apart`.
     pub(super) fn holds(
         &self,
         atoms: &Atoms<'_>,
@@ -157,17 +159,17 @@ fn is_within(angle: f64, [low, high]: &Limits) -> bool {
     (*low..=*high).contains(&angle)
 }
 
-/// The angle between two lines with an angle between their vectors.
+/// Returns the angle between two lines whose vectors form this angle.
 #[inline(always)]
 fn acute(angle: f64) -> f64 {
     angle.min(std::f64::consts::PI - angle)
 }
 
-/// Whether the planes of two rings meet within a distance of one of the centres. Of the points in both planes, the one
-/// that is nearest to the first centre counts.
+/// Returns whether the planes of two rings meet within a distance of one of the centres. Among the points in both planes, the
+/// function uses the one nearest to the first centre.
 ///
-/// In the first plane, that point lies on a line through the first centre at a right angle to the line in which the
-/// planes meet.
+/// In the first plane, this point is on the line through the first centre that is perpendicular to the line in which the planes
+/// meet.
 fn is_meeting([first, second]: [[f64; 3]; 2], between: [f64; 3], radius: f64) -> bool {
     let along = cross(first, cross(first, second));
     let slope = dot(second, along);

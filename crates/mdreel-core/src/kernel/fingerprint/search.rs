@@ -4,23 +4,24 @@ use super::interaction::Interaction;
 use super::sites::{Atoms, Points};
 use crate::neighbours::{Neighbours, Run, Visit};
 
-/// Distances that are computed together.
+/// Number of distances that are computed together.
 const MOST: usize = 256;
 
-/// Memory that is kept from frame to frame.
+/// Working memory that is reused from frame to frame.
 #[derive(Debug, Default)]
 pub(super) struct Search {
     points: [Points; 2],
-    /// The sites of the larger part that may be near the smaller one, and where they are.
+    /// The sites of the larger part that may be near the smaller part.
     close: Vec<u32>,
+    /// The positions of these sites, in Å.
     columns: [Vec<f64>; 3],
     neighbours: Neighbours,
     near: Vec<([u32; 2], f64)>,
 }
 
 impl Search {
-    /// Calls a function for each pair of sites that interact: with the residues in both groups, the sites, and the distance.
-    /// Says whether all distances are finite.
+    /// Calls a function for each pair of sites that interact, with the residues in both groups, the sites and the distance.
+    /// Returns whether all distances are finite.
     #[inline(always)]
     pub(super) fn each_pair(
         &mut self,
@@ -36,7 +37,8 @@ impl Search {
         for ((points, sites), (anchor, _)) in points.iter_mut().zip(parts).zip(rule.parts()) {
             points.gather(sites, anchor, atoms);
         }
-        // The larger part is sorted into cells. Near its sites are looked for.
+        // The sites of the larger part are sorted into cells. The search visits their neighbours from each site of the smaller
+        // part.
         let large = usize::from(parts[1].len() >= parts[0].len());
         let small = 1 - large;
         let reach = rule.reach(parts);
@@ -68,7 +70,7 @@ impl Search {
     }
 }
 
-/// Keeps the sites of different residues that may be near.
+/// Collector for the sites of different residues that may be near each other.
 struct Near<'a> {
     residues: [&'a [u32]; 2],
     most: f64,

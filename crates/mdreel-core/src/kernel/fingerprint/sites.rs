@@ -1,22 +1,23 @@
-//! Sites that interact: atoms, bonded atoms and rings of two groups, and where they are in a frame.
+//! Sites that interact: atoms, bonded atoms and rings of two groups, and their positions in a frame.
 
 use crate::error::{Error, Result};
 use crate::frame::Columns;
 use crate::periodic::Periodic;
 
-/// How many times as many sites a part must have to be searched for those near the other part.
+/// Smallest ratio of the numbers of sites of both parts for which the sites of the larger part are filtered by their distance
+/// from the smaller part.
 const FEWER: usize = 8;
 
-/// Sites that play the same part in an interaction. Each has one or more atoms and belongs to a residue.
+/// Sites with the same role in an interaction. Each site has one or more atoms and belongs to a residue.
 #[derive(Debug, Clone, Default)]
 pub struct Sites {
-    /// Where the atoms of each site begin, and the end of all.
+    /// For each site, the index of its first atom in `atoms`, followed by the number of all atoms.
     pub starts: Vec<u32>,
-    /// The places of the atoms in a frame.
+    /// The indices of the atoms in a frame.
     pub atoms: Vec<u32>,
     /// The number of the residue of each site.
     pub residues: Vec<u32>,
-    /// The van der Waals radius of each site, Å; empty for interactions without radii.
+    /// The van der Waals radius of each site, in Å; empty for interactions without radii.
     pub radii: Vec<f64>,
 }
 
@@ -30,7 +31,7 @@ impl Sites {
         &self.atoms[self.starts[site] as usize..self.starts[site + 1] as usize]
     }
 
-    /// Returns an error unless each site has as many atoms of `n_atoms` as its interaction needs.
+    /// Returns an error unless all atoms exist and each site has the number of atoms that its interaction needs.
     pub(super) fn check(&self, n_atoms: usize, anchor: Anchor, n_needed: usize) -> Result<()> {
         if let Some(atom) = self.atoms.iter().find(|&&atom| atom as usize >= n_atoms) {
             return Err(Error::mismatch(format!("an interaction needs atom {atom} of {n_atoms}")));
@@ -49,9 +50,9 @@ impl Sites {
 /// The point of a site from which distances are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Anchor {
-    /// One of its atoms.
+    /// One of the atoms of the site.
     Atom(usize),
-    /// The mean position of its atoms, which form a ring.
+    /// The mean position of the atoms of the site, which form a ring.
     Ring,
 }
 
@@ -69,25 +70,25 @@ impl Atoms<'_> {
         [x, y, z].map(|column| f64::from(column[atom as usize]))
     }
 
-    /// The vector to the nearest image of a point.
+    /// Returns the vector to the nearest image of a point.
     #[inline(always)]
     pub(super) fn vector(&self, from: [f64; 3], to: [f64; 3]) -> [f64; 3] {
         let d = std::array::from_fn(|axis| to[axis] - from[axis]);
         self.images.as_ref().map_or(d, |images| images.shortest(d))
     }
 
-    /// Whether all coordinates are numbers.
+    /// Returns whether all coordinates are finite.
     pub(super) fn are_finite(&self) -> bool {
         let Columns { x, y, z } = self.columns;
         [x, y, z].into_iter().all(|column| column.iter().fold(true, |all, value| all & value.is_finite()))
     }
 }
 
-/// Where the sites of a part are in the current frame.
+/// The positions of the sites of a part in the current frame.
 #[derive(Debug, Default)]
 pub(super) struct Points {
     pub(super) columns: [Vec<f64>; 3],
-    /// Vectors normal to rings; of no other sites.
+    /// Normal vectors of rings; empty for other sites.
     pub(super) normals: Vec<[f64; 3]>,
 }
 
@@ -101,8 +102,10 @@ impl Points {
         self.columns.each_ref().map(|column| &column[..])
     }
 
-    /// Finds the sites that may be within a distance of a much smaller part, which is inside a sphere: their numbers and
-    /// their positions. Returns false if all have to be looked at.
+    /// Writes the numbers and positions of the sites that may be within a distance of a much smaller part.
+    ///
+    /// The smaller part is enclosed by a sphere. Returns false if the filter does not apply, so that all sites must be
+    /// searched.
     pub(super) fn filter(
         &self,
         smaller: &Points,
@@ -134,7 +137,7 @@ impl Points {
         true
     }
 
-    /// Takes the positions of a frame.
+    /// Computes the positions of the sites in a frame.
     pub(super) fn gather(&mut self, sites: &Sites, anchor: Anchor, atoms: &Atoms<'_>) {
         self.columns.iter_mut().for_each(Vec::clear);
         self.normals.clear();
@@ -153,7 +156,7 @@ impl Points {
     }
 }
 
-/// The mean position of the atoms of a ring, and the normal of the plane through it and the first two atoms.
+/// Returns the mean position of the atoms of a ring, and the normal of the plane through this point and the first two atoms.
 fn ring(of_ring: &[u32], atoms: &Atoms<'_>) -> ([f64; 3], [f64; 3]) {
     let first = atoms.at(of_ring[0]);
     let mut sum = [0.0; 3];
@@ -182,7 +185,7 @@ pub(super) fn length(u: [f64; 3]) -> f64 {
     dot(u, u).sqrt()
 }
 
-/// The angle between two vectors, radians.
+/// Returns the angle between two vectors, in radians.
 #[inline(always)]
 pub(super) fn angle(u: [f64; 3], v: [f64; 3]) -> f64 {
     length(cross(u, v)).atan2(dot(u, v))

@@ -1,4 +1,4 @@
-//! Tables of interactions: which residues interact in which way, in each frame.
+//! Tables of interactions: the residues that interact in each frame, and the kinds of their interactions.
 
 use std::collections::BTreeMap;
 
@@ -9,29 +9,31 @@ use crate::reduce::{Own, Value};
 /// Two residues and the number of an interaction.
 pub type Column = [u32; 3];
 
-/// One of the ways in which two residues interact in a frame.
+/// One occurrence of an interaction between two residues in a frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Occurrence {
     pub(super) column: Column,
     /// The sites in the first and the second group.
     pub(super) sites: [u32; 2],
     pub(super) distance: f64,
-    /// Where the waters of a bridge are in the list of the frame, and their end.
+    /// Start and end of the waters of a bridge in the list of the frame.
     pub(super) waters: [u32; 2],
 }
 
-/// The sites of each occurrence, and their distance (Å); and with water bridges, the number of waters of each occurrence
-/// and their residues, one occurrence after the other.
+/// The sites and the distance (Å) of each occurrence. With water bridges, also the number of waters of each occurrence, and the
+/// residues of the waters of all occurrences.
 pub type Occurrences = (Vec<[u32; 2]>, Vec<f32>, Option<(Vec<u8>, Vec<u32>)>);
 
-/// The columns that were ever found, in ascending order; for each entry of the frames, one frame after the other, its
-/// column, ascending within a frame, and the number of its occurrences; and these, if they are kept.
+/// Four lists: the columns that were ever found, in ascending order; the column of each entry; the number of occurrences of
+/// each entry; and the occurrences, if the table lists them.
+///
+/// The entries are in the order of the frames and, within a frame, in the order of the columns.
 pub type Entries = (Vec<Column>, Vec<u32>, Vec<u32>, Option<Occurrences>);
 
-/// The interactions of frames: one table for each block, which merge in the order of the blocks.
+/// The interactions of a block of frames. The tables of blocks are merged in the order of the blocks.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct FingerprintTable {
-    /// The place of each column in the order in which they were found.
+    /// The index of each column, in the order in which the columns were found.
     places: BTreeMap<Column, u32>,
     entries: Vec<u32>,
     counts: Vec<u32>,
@@ -39,15 +41,15 @@ pub struct FingerprintTable {
 }
 
 impl FingerprintTable {
-    /// The table of no frames.
+    /// Creates the table of no frames.
     pub(super) fn new(keeps_occurrences: bool, has_bridges: bool) -> Self {
         let waters = has_bridges.then(Default::default);
         let occurrences = keeps_occurrences.then(|| (Vec::new(), Vec::new(), waters));
         FingerprintTable { occurrences, ..FingerprintTable::default() }
     }
 
-    /// Adds a frame with these occurrences, which are sorted by column, and their waters. Returns the number of its
-    /// entries.
+    /// Adds a frame with these occurrences, which must be sorted by column, and their waters. Returns the number of entries of
+    /// the frame.
     pub(super) fn add<'a>(&mut self, found: &[Occurrence], waters_of: impl Fn(&Occurrence) -> &'a [u32]) -> usize {
         let before = self.entries.len();
         for same in found.chunk_by(|one, other| one.column == other.column) {

@@ -24,7 +24,8 @@ pub(super) fn sites(atoms: &[&[u32]], residues: &[u32], radius: f64) -> Sites {
     sites
 }
 
-/// Sites of one, two or five atoms each: of atoms 0 to 23 and residues 0 to 3, or of the others and residues 0, 3, 4 and 6.
+/// Returns sites of `n` atoms each. For group 0, they consist of atoms 0 to 23 in residues 0 to 3; otherwise, of the other
+/// atoms in residues 0, 3, 4 and 6.
 fn part(n: usize, group: u32) -> Sites {
     let atoms: Vec<Vec<u32>> =
         (0..24 / n as u32).map(|site| (0..n as u32).map(|k| 24 * group + n as u32 * site + k).collect()).collect();
@@ -81,7 +82,7 @@ fn product(u: Point, v: Point) -> Point {
     [u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]]
 }
 
-/// The point of two planes through 0 and `centre` that is nearest to 0, by Cramer's rule.
+/// Returns the point in two planes, through 0 and through `centre`, that is nearest to 0. The solution uses Cramer's rule.
 fn meeting(first: Point, second: Point, centre: Point) -> Point {
     let line = product(first, second);
     let rows = [first, second, line];
@@ -94,7 +95,8 @@ fn meeting(first: Point, second: Point, centre: Point) -> Point {
     })
 }
 
-/// Every two sites of an interaction, one after the other; and how near an angle or distance is to its limit.
+/// Returns the expected rows, from a loop over all pairs of sites of each interaction, and the smallest difference of an angle
+/// or distance from its limit.
 fn expected(frame: &Frame, cell: Option<&UnitCell>, interactions: &[Interaction], is_once: bool) -> (Vec<Row>, f64) {
     let images = Periodic::new(cell).unwrap();
     let at = |atom: u32| frame[atom as usize].map(f64::from);
@@ -116,7 +118,7 @@ fn expected(frame: &Frame, cell: Option<&UnitCell>, interactions: &[Interaction]
                     continue;
                 }
                 let (one, other) = (parts[0].atoms_of(i), parts[1].atoms_of(j));
-                // Value, lowest and highest of all conditions.
+                // Value, lowest and highest value of each condition.
                 let mut all: Vec<(f64, f64, f64)> = Vec::new();
                 let apart = match rule {
                     Rule::Distance { distance } => {
@@ -184,11 +186,11 @@ fn expected(frame: &Frame, cell: Option<&UnitCell>, interactions: &[Interaction]
 
 fn limits(value: f64, limits: [f64; 2]) -> (f64, f64, f64) {
     let [low, high] = limits.map(f64::to_degrees);
-    // No angle exceeds 180 degrees, or 90 where it is folded.
+    // Angles cannot exceed 180 degrees, so values cannot be close to violating this limit.
     (value, low, if high > 179.9 { 1e3 } else { high })
 }
 
-/// Rows of all frames as the table has them.
+/// Returns the rows of all frames as listed in the table.
 fn rows(tally: &mut crate::reduce::Tally) -> Vec<Vec<Row>> {
     let (columns, entries, counts, occurrences) = tally.own[0].here::<FingerprintTable>().unwrap().take();
     assert!(columns.windows(2).all(|pair| pair[0] < pair[1]), "columns ascend");

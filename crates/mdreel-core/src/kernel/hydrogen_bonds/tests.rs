@@ -6,7 +6,7 @@ use crate::unit_cell::UnitCell;
 
 const CRITERIA: Criteria = Criteria { distance: 6.0, angle: 110.0 };
 
-/// Every donor and acceptor of every frame, one after the other.
+/// Returns the expected bonds, from a loop over every donor and acceptor of every frame.
 fn expected(
     frames: &[Vec<[f32; 3]>],
     cell: Option<&UnitCell>,

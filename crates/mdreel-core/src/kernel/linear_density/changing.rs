@@ -11,16 +11,18 @@ use crate::kernel::group::Group;
 pub(super) struct ChangingCompounds {
     n_atoms: usize,
     group: Group,
-    /// Mass and charge of each number of the group.
+    /// Mass and charge of each atom of the group.
     given: Arc<Vec<[f64; 2]>>,
-    /// The compound of each number of the group; none where each atom is one.
+    /// The compound of each atom of the group; `None` if each atom is counted by itself.
     labels: Option<Arc<Vec<u32>>>,
     n_compounds: usize,
 }
 
 impl ChangingCompounds {
-    /// Creates the computation for a group among `n_atoms` atoms, whose numbers have these masses, charges and labels,
-    /// which were checked. Fails where the group has a different number of them, or an atom does not exist.
+    /// Creates the computation for a group among `n_atoms` atoms.
+    ///
+    /// The masses, charges and labels belong to the atoms of the group; the caller has checked them. Returns an error if their
+    /// number differs from the number of atoms, or an atom does not exist.
     pub(super) fn new(
         n_atoms: usize,
         group: Group,
@@ -43,8 +45,10 @@ impl ChangingCompounds {
         self.n_atoms
     }
 
-    /// Writes where they are in the i-th frame, Å, and what they have, both up to a full octet; returns whether all are
-    /// somewhere. Returns an error if the selected atoms of a compound have no mass.
+    /// Writes the positions in the i-th frame (Å) to `centres`, and the masses and charges to `amounts`, both padded to full
+    /// octets.
+    ///
+    /// Returns whether all positions are finite. Returns an error if the selected atoms of a compound have no mass.
     pub(super) fn locate(
         &mut self,
         batch: &FrameBatch,
@@ -84,7 +88,7 @@ impl ChangingCompounds {
                     return Err(Error::mismatch(message).at_frame(batch.header(i).index));
                 }
                 for centres in centres.iter_mut() {
-                    // A compound without selected atoms counts nothing, wherever it is.
+                    // A compound without selected atoms has no mass and no charge, so its position does not matter.
                     for (centre, [mass, _]) in centres.iter_mut().zip(&*amounts).filter(|(_, amount)| amount[0] > 0.0) {
                         *centre /= mass;
                     }

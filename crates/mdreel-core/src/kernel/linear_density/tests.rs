@@ -31,7 +31,7 @@ fn frames() -> impl Strategy<Value = Vec<Vec<[f32; 3]>>> {
     prop::collection::vec(prop::collection::vec(prop::array::uniform3(-40f32..40.0), N_ATOMS), 2..6)
 }
 
-/// The sums of all frames, in float64.
+/// Returns the expected sums over all frames, in float64.
 fn slow(frames: &[Vec<[f32; 3]>], cell: &UnitCell, labels: Option<&[u32]>, (n, high): (usize, f64)) -> Vec<f64> {
     let alone: Vec<u32> = (0..N_ATOMS as u32).collect();
     let labels = labels.unwrap_or(&alone);

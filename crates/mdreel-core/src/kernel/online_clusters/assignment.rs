@@ -1,4 +1,4 @@
-//! Frames that wait for their assignment, and the clusters of those that are assigned.
+//! Frames that wait for their assignment, and clusters of assigned frames.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use super::leaders::{KnownLeaders, Leader, Metric, Nearest, Search};
 use crate::frame::LANES;
 use crate::reduce::{Own, Value};
 
-/// The cluster of each frame, the number of the leader of each cluster among the frames, and its positions: x, y and z of
-/// one atom after the other, Å.
+/// The cluster of each frame, the frame number of the leader of each cluster, and the positions of the leaders: x, y and z of
+/// each atom, in Å.
 pub type FoundClusters = (Vec<u32>, Vec<u64>, Vec<f32>);
 
-/// Clusters of the first frames of a run, and frames that follow and are not assigned yet.
+/// Clusters of the first frames of a run, and later frames that are not assigned yet.
 ///
-/// Only the value of a whole run, which was told to [`Value::begin`], assigns frames when they are merged. Others keep
-/// their frames until they are merged, or taken.
+/// Only the value of a whole run, for which [`Value::begin`] was called, assigns frames when values are merged. Other values
+/// keep their frames until they are merged or taken.
 #[derive(Debug)]
 pub struct OnlineAssignment {
     metric: Arc<Metric>,
@@ -26,7 +26,7 @@ pub struct OnlineAssignment {
     waiting: Vec<WaitingFrames>,
 }
 
-/// Frames in whole octets, and what is known of them.
+/// Frames in whole octets, and the leaders that are known to be nearest to them.
 #[derive(Debug)]
 pub(super) struct WaitingFrames {
     pub(super) frames: Vec<[f32; LANES]>,
@@ -37,7 +37,7 @@ pub(super) struct WaitingFrames {
 #[derive(Debug, Default)]
 pub(super) struct Hints {
     n_leaders: usize,
-    /// The last of these leaders: whoever has the same one has the same others.
+    /// The last of these leaders. A list with the same leader at this position also has the same leaders before it.
     last: Option<Arc<Leader>>,
     nearest: Vec<Nearest>,
 }
@@ -47,7 +47,7 @@ impl Hints {
         Hints { n_leaders: leaders.len(), last: leaders.last().map(Arc::clone), nearest }
     }
 
-    /// How many leaders frame `i` was compared with, and the nearest of them.
+    /// Returns the number of leaders that frame `i` was compared with, and the nearest of them.
     fn of(&self, i: usize, leaders: &[Arc<Leader>]) -> (usize, Nearest) {
         let own = self.n_leaders.checked_sub(1).and_then(|last| leaders.get(last));
         let are_ours = own.zip(self.last.as_ref()).is_some_and(|(one, other)| Arc::ptr_eq(one, other));
@@ -55,7 +55,7 @@ impl Hints {
     }
 }
 
-/// All of it for another process, without hints.
+/// The complete value for another process, without hints.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     leaders: Vec<(u64, Vec<[f32; LANES]>)>,
@@ -64,18 +64,18 @@ struct Stored {
 }
 
 impl OnlineAssignment {
-    /// The value of no frames.
+    /// Creates the value of no frames.
     pub(super) fn new(metric: Arc<Metric>, known: Arc<KnownLeaders>) -> Self {
         let (leaders, labels, waiting) = Default::default();
         OnlineAssignment { metric, known, is_whole: false, leaders, labels, waiting }
     }
 
-    /// Adds frames that follow.
+    /// Adds frames that follow the previous ones.
     pub(super) fn add(&mut self, frames: WaitingFrames) {
         self.waiting.push(frames);
     }
 
-    /// Assigns the frames that wait, in order.
+    /// Assigns the waiting frames, in order.
     fn assign(&mut self) {
         let n_before = self.leaders.len();
         let mut search = Search::default();
@@ -98,7 +98,7 @@ impl OnlineAssignment {
         }
     }
 
-    /// Takes the clusters of all frames.
+    /// Takes the clusters of all frames, after assigning those that are still waiting.
     pub fn take(&mut self) -> FoundClusters {
         self.assign();
         let leaders = std::mem::take(&mut self.leaders);
@@ -112,7 +112,7 @@ impl OnlineAssignment {
         (std::mem::take(&mut self.labels), places, positions)
     }
 
-    /// Adds the value of another process.
+    /// Adds the value from another process.
     fn restore(&mut self, Stored { leaders, labels, waiting }: Stored) {
         debug_assert!(
             labels.is_empty() || self.labels.is_empty() && self.waiting.is_empty(),

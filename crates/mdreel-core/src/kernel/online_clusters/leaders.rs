@@ -7,12 +7,12 @@ use crate::frame::{LANES, Octets};
 use crate::simd::{Lanes, Level, Operation};
 use crate::superpose::Reference;
 
-/// Leaders whose distances from all others are known: the first ones.
+/// Number of pivots. The pivots are the first leaders; their distances from all later leaders are stored.
 const N_PIVOTS: usize = 8;
-/// Share of two distances by which rounding may change their difference; several digits more than it does.
+/// Relative margin for the rounding of a difference of two distances. Rounding errors are several orders of magnitude smaller.
 const MARGIN: f64 = 1e-6;
 
-/// How the distance of two frames is measured, and how far a frame may be from its leader.
+/// The distance measure for two frames, and the largest distance of a frame from its leader.
 #[derive(Debug)]
 pub(super) struct Metric {
     n_atoms: usize,
@@ -26,7 +26,7 @@ impl Metric {
         if n_atoms == 0 {
             return Err(Error::mismatch("there are no atoms"));
         }
-        // This checks the weights. No other reference can fail, because its coordinates are finite float32.
+        // This call checks the weights. No other reference can fail, because its coordinates are finite float32.
         Reference::new(&vec![[0.0; 3]; n_atoms], weights, level)?;
         Ok(Metric { n_atoms, weights: weights.map(<[f64]>::to_vec), cutoff, level })
     }
@@ -35,24 +35,24 @@ impl Metric {
         self.n_atoms
     }
 
-    /// Octets of a column of a frame.
+    /// Returns the number of octets of one column of a frame.
     fn n_octets(&self) -> usize {
         self.n_atoms.div_ceil(LANES)
     }
 
-    /// Octets of a frame.
+    /// Returns the number of octets of a frame.
     pub(super) fn frame_len(&self) -> usize {
         3 * self.n_octets()
     }
 
-    /// The columns of a frame.
+    /// Returns the columns of a frame.
     pub(super) fn columns<'a>(&self, frame: &'a [[f32; LANES]]) -> Octets<'a> {
         let n = self.n_octets();
         [&frame[..n], &frame[n..2 * n], &frame[2 * n..3 * n]]
     }
 
     fn rmsd(&self, leader: &Leader, frame: Octets<'_>) -> f64 {
-        // Sums of squares of float32 cannot overflow, so that there is always a distance.
+        // Sums of squares of float32 cannot overflow, so the distance always exists.
         self.level.run(Minimum(&leader.reference, frame)).unwrap_or(f64::INFINITY)
     }
 }
@@ -60,17 +60,17 @@ impl Metric {
 /// The first frame of a cluster.
 #[derive(Debug)]
 pub(super) struct Leader {
-    /// Number of the frame among those of the run.
+    /// The number of the frame in the run.
     pub(super) place: u64,
-    /// The positions, in whole octets, Å.
+    /// The positions in whole octets, in Å.
     pub(super) frame: Vec<[f32; LANES]>,
     reference: Reference,
-    /// Distances from the pivots, if this is not one of them.
+    /// Distances from the pivots; empty if the leader is a pivot.
     from_pivots: Vec<f64>,
 }
 
 impl Leader {
-    /// The leader that follows `earlier` ones.
+    /// Creates the leader that follows the `earlier` ones.
     pub(super) fn new(metric: &Metric, earlier: &[Arc<Leader>], place: u64, frame: Vec<[f32; LANES]>) -> Self {
         let [x, y, z] = metric.columns(&frame).map(|column| column.as_flattened());
         let points: Vec<[f64; 3]> =
@@ -83,24 +83,26 @@ impl Leader {
         Leader { place, frame, reference, from_pivots }
     }
 
-    /// A distance, Å, that a frame with these distances from the pivots has at least: the minimum RMSD is a metric.
+    /// Returns a lower bound (Å) for the distance of a frame with these distances from the pivots. The bound holds because the
+    /// minimum RMSD is a metric.
     fn bound(&self, from_pivots: &[f64]) -> f64 {
         let pairs = self.from_pivots.iter().zip(from_pivots);
         pairs.fold(0.0, |bound, (one, other)| f64::max(bound, (one - other).abs() - MARGIN * (one + other)))
     }
 }
 
-/// The nearest leader and its distance, Å.
+/// The nearest leader and its distance in Å.
 pub(super) type Nearest = Option<(u32, f64)>;
 
-/// Memory of searches.
+/// Working memory of searches.
 #[derive(Debug, Default)]
 pub(super) struct Search {
     from_pivots: Vec<f64>,
 }
 
 impl Search {
-    /// The nearest leader within the cutoff, the first of several, if `best` is that among the leaders before `from`.
+    /// Returns the nearest leader within the cutoff, or the first of several equally near leaders. `best` is the nearest of the
+    /// leaders before `from`.
     pub(super) fn nearest(
         &mut self,
         metric: &Metric,
@@ -128,7 +130,7 @@ impl Search {
     }
 }
 
-/// The leaders that the threads of a process know of.
+/// The leaders that are known to the threads of a process.
 #[derive(Debug, Default)]
 pub(super) struct KnownLeaders(RwLock<Arc<Vec<Arc<Leader>>>>);
 

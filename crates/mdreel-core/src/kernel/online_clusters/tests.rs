@@ -10,7 +10,7 @@ use crate::superpose::Reference;
 const N_ATOMS: usize = 11;
 type Frame = Vec<[f32; 3]>;
 
-/// Every frame against every leader before it, one after the other.
+/// Returns the expected labels and leaders, from a comparison of every frame with every earlier leader.
 fn expected(frames: &[Frame], weights: Option<&[f64]>, cutoff: f64) -> (Vec<u32>, Vec<u64>) {
     let (mut labels, mut leaders, mut places) = (Vec::new(), Vec::<Reference>::new(), Vec::new());
     for (place, frame) in frames.iter().enumerate() {
@@ -43,12 +43,12 @@ fn taken(tally: &mut Tally) -> FoundClusters {
     tally.own[0].here::<OnlineAssignment>().unwrap().take()
 }
 
-/// The same through bytes.
+/// Returns the same tally after conversion to bytes.
 fn sent(tally: Tally) -> Tally {
     Tally { own: tally.own.clone(), ..tally }
 }
 
-/// Frames near one of several shapes.
+/// Returns frames that are near one of several shapes.
 fn frames() -> impl Strategy<Value = Vec<Frame>> {
     let shape = prop::collection::vec(prop::array::uniform3(-5f32..5.0), N_ATOMS);
     let noise = prop::collection::vec(prop::array::uniform3(-0.6f32..0.6), N_ATOMS);
@@ -77,7 +77,8 @@ proptest! {
             let mut pass = pass(weights, cutoff, level);
             let mut whole = pass.empty();
             whole.begin();
-            // Blocks know the leaders of those that were merged before, or none if all of them were early.
+            // If `late`, each block knows the leaders of the blocks merged before it. Otherwise, all blocks are computed first
+            // and know no leaders.
             let early: Vec<Tally> = if late { Vec::new() } else {
                 edges.windows(2).map(|edge| block(&mut pass, edge[0], &frames[edge[0]..edge[1]])).collect()
             };
@@ -107,14 +108,14 @@ proptest! {
         let mut whole = pass.empty();
         whole.begin();
         whole.merge(block(&mut pass, 0, &frames[..cut]));
-        // The state so far, as it is shown while a simulation runs, is the same and disturbs nothing.
+        // The intermediate state, as shown while a simulation runs, must have the same labels and must not affect the result.
         let mut so_far = pass.empty();
         so_far.begin();
         so_far.merge(sent(Tally { own: whole.own.clone(), ..pass.empty() }));
         prop_assert_eq!(&taken(&mut so_far).0[..], &labels[..cut]);
         whole.merge(if through_bytes { sent(part) } else { part });
         prop_assert_eq!(taken(&mut whole), (labels.clone(), places, taken_positions(&frames, cutoff)));
-        // A value that was never told that it is whole assigns its frames when they are taken.
+        // A value for which `begin` was not called assigns its frames when they are taken.
         let mut untold = block(&mut pass, 0, &frames);
         prop_assert_eq!(taken(&mut untold).0, labels);
     }

@@ -11,7 +11,7 @@ fn distribution(n_atoms: usize, groups: [Vec<u32>; 2], labels: Option<[Vec<u32>;
     RadialDistribution::new(n_atoms, groups, Bins::new(&EDGES).unwrap(), labels, true).unwrap()
 }
 
-/// Every pair of every frame, one after the other.
+/// Returns the expected counts, from a loop over every pair of every frame.
 fn counted(frames: &[Frame], cell: &UnitCell, groups: &[Vec<u32>; 2], labels: Option<&[Vec<u32>; 2]>) -> Vec<u64> {
     let images = Periodic::new(Some(cell)).unwrap().unwrap();
     let mut counts = vec![0; EDGES.len() - 1];
@@ -41,7 +41,7 @@ fn cells() -> impl Strategy<Value = UnitCell> {
 }
 
 fn frames() -> impl Strategy<Value = Vec<Frame>> {
-    // Lengths in steps of half an Å are on the edges of bins.
+    // Coordinates that are multiples of 0.5 Å give some distances on the edges of bins.
     let point = prop::array::uniform3(-60i32..60).prop_map(|p| p.map(|x| x as f32 / 2.0));
     prop::collection::vec(prop::collection::vec(point, 30), 1..5)
 }

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, LANES};
 use crate::periodic::Periodic;
 
-/// Eight points of a piece; where it has fewer atoms, the last one is repeated.
+/// Eight points of a piece. If the piece has fewer atoms, the last one is repeated.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Points {
     columns: [[f64; LANES]; 3],
@@ -15,7 +15,7 @@ pub(super) struct Points {
 }
 
 impl Points {
-    /// The square of the smallest distance to points that are shifted, Å².
+    /// Returns the square of the smallest distance to the points of `others` after shifting these, in Å².
     #[inline(always)]
     pub(super) fn nearest(&self, others: &Points, shift: [f64; 3]) -> f64 {
         let mut best = [f64::INFINITY; LANES];
@@ -41,7 +41,7 @@ impl Points {
         }
     }
 
-    /// These points.
+    /// Replaces the points.
     #[cfg(test)]
     pub(super) fn with(mut self, points: &[[f64; 3]]) -> Self {
         self.n = points.len();
@@ -49,7 +49,7 @@ impl Points {
         self
     }
 
-    /// The same to the nearest images of points.
+    /// Returns the square of the smallest distance to the nearest images of `others`, in Å².
     pub(super) fn nearest_image(&self, others: &Points, images: &Periodic) -> f64 {
         let mut best = f64::INFINITY;
         self.vectors(others, |d| {
@@ -60,19 +60,21 @@ impl Points {
     }
 }
 
-/// The pieces of the units of a group in the current frame.
+/// The pieces of all units of a group in the current frame.
 #[derive(Debug, Clone)]
 pub(super) struct Pieces {
     atoms: Vec<([u32; LANES], usize)>,
-    /// The unit of each piece; where the pieces of each unit begin, and the end of all.
+    /// The unit of each piece.
     units: Vec<u32>,
+    /// For each unit, the index of its first piece, followed by the number of all pieces.
     starts: Vec<u32>,
     points: Vec<Points>,
-    /// Boxes around the points, and octets more that are empty.
+    /// Boxes around the points. Empty boxes follow as padding.
     lows: [Vec<f32>; 3],
     highs: [Vec<f32>; 3],
-    /// Centres and radii of spheres around the points, where `make_compact` has made them.
+    /// Centres of spheres around the points, as computed by `make_compact`.
     centres: [Vec<f64>; 3],
+    /// Radii of these spheres.
     radii: Vec<f64>,
 }
 
@@ -116,13 +118,13 @@ impl Pieces {
         self.starts.len() - 1
     }
 
-    /// The unit of a piece.
+    /// Returns the unit of a piece.
     #[inline(always)]
     pub(super) fn unit(&self, piece: usize) -> usize {
         self.units[piece] as usize
     }
 
-    /// The range of the pieces of a unit. For the number after the last unit, the range is empty and at the end.
+    /// Returns the range of the pieces of a unit. For the number after the last unit, the range is empty and at the end.
     #[inline(always)]
     pub(super) fn of_unit(&self, unit: usize) -> Range<usize> {
         let end = self.starts.get(unit + 1).map_or(self.len(), |&end| end as usize);
@@ -134,7 +136,7 @@ impl Pieces {
         &self.points[piece]
     }
 
-    /// The points of all pieces of a unit.
+    /// Returns the points of all pieces of a unit.
     pub(super) fn points_of_unit(&self, unit: usize) -> &[Points] {
         &self.points[self.of_unit(unit)]
     }
@@ -153,7 +155,7 @@ impl Pieces {
         self.centres.each_ref().map(|column| &column[..])
     }
 
-    /// Takes the positions of a frame, and says whether all are finite.
+    /// Copies the positions of the i-th frame, and returns whether all are finite.
     #[inline(always)]
     pub(super) fn gather(&mut self, batch: &FrameBatch, i: usize) -> bool {
         let columns = batch.columns(i);
@@ -175,7 +177,8 @@ impl Pieces {
         is_finite
     }
 
-    /// Brings the atoms of each piece together, if images of them are nearest, and puts spheres around the pieces.
+    /// Moves the atoms of each piece to the images that are nearest to its first atom, if there are images, and computes the
+    /// spheres around the pieces.
     pub(super) fn make_compact(&mut self, images: Option<&Periodic>) {
         let n = self.len();
         self.centres.iter_mut().for_each(|column| column.resize(n, 0.0));
@@ -200,8 +203,8 @@ impl Pieces {
         }
     }
 
-    /// Calls a function with the pieces in a range whose boxes are within a distance of the box of another piece, and
-    /// hardly farther.
+    /// Calls a function with each piece in a range whose box is within a distance of the box of another piece. Because of
+    /// rounding, boxes that are slightly farther away also count.
     #[inline(always)]
     pub(super) fn near_boxes(
         &self,
@@ -212,7 +215,7 @@ impl Pieces {
         gaps: &mut Vec<f32>,
         mut call: impl FnMut(u32),
     ) {
-        // Corners are float32, as positions are. Their differences are rounded, to less than a millionth.
+        // The corners are in float32, like positions. The relative rounding error of their differences is below 1e-6.
         let most = (distance * distance * (1.0 + 1e-5)) as f32;
         let n = range.len().next_multiple_of(LANES);
         if n == 0 {
@@ -253,18 +256,18 @@ impl Pieces {
     }
 }
 
-/// How far the centres of pieces may be apart that have atoms within the cutoff.
+/// Largest distance between the centres of two pieces that have atoms within the cutoff.
 #[derive(Debug)]
 pub(super) struct Reach {
     cutoff: f64,
-    /// Of the largest pieces, Å.
+    /// The largest distance for any two pieces, in Å.
     pub(super) longest: f64,
-    /// The radius within which images are unique; `None` where there are no images.
+    /// The radius within which images are unique; `None` if there are no images.
     unique: Option<f64>,
 }
 
 impl Reach {
-    /// Of pieces that are compact.
+    /// Creates the reach for the pieces of two groups, after `make_compact`.
     pub(super) fn new(cutoff: f64, groups: [&Pieces; 2], images: Option<Periodic>) -> Self {
         let radius = |pieces: &Pieces| pieces.radii.iter().copied().fold(0.0, f64::max);
         let mut reach = Reach { cutoff, longest: 0.0, unique: images.map(|cell| cell.unique_radius()) };
@@ -272,19 +275,19 @@ impl Reach {
         reach
     }
 
-    /// Of pieces with this sum of their radii.
+    /// Returns the largest distance for two pieces with this sum of their radii.
     #[inline(always)]
     pub(super) fn of(&self, radii: f64) -> f64 {
         (self.cutoff + radii) * (1.0 + 1e-9) + 1e-9
     }
 
-    /// Whether one image at most is within such a distance.
+    /// Returns whether at most one image is within this distance.
     #[inline(always)]
     pub(super) fn is_unique(&self, reach: f64) -> bool {
         self.unique.is_none_or(|unique| reach < unique)
     }
 
-    /// The shift of the image of `to` that `vector` leads to from `from`.
+    /// Returns the shift of `to` to its image at the end of `vector`, which begins at `from`.
     #[inline(always)]
     pub(super) fn shift(&self, from: [f64; 3], to: [f64; 3], vector: [f64; 3]) -> [f64; 3] {
         match self.unique {
@@ -294,10 +297,10 @@ impl Reach {
     }
 }
 
-/// Whether no image of a point but the point itself is within a distance of another point.
+/// Returns whether no image of a point, except the point itself, is within a distance of another point.
 ///
-/// Between the planes of two opposite faces of the cell lies its width. An image is shifted by at least one width along
-/// the normal of a face, so it is farther away than the width less the extent of all points along this normal.
+/// The width of the cell is the distance between the planes of two opposite faces. An image is shifted by at least one width
+/// along the normal of a face. Its distance is therefore at least the width minus the extent of all points along this normal.
 pub(super) fn is_clear(groups: [Option<&Pieces>; 2], cell: &Periodic, distance: f64) -> bool {
     let groups = || groups.into_iter().flatten();
     let is_clear = |low: f64, high: f64, width: f64| width - (high - low) > distance * (1.0 + 1e-9);

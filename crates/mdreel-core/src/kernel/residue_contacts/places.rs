@@ -1,17 +1,17 @@
-//! Places in a list of pairs, in as few bytes as the number of pairs allows.
+//! Indices into a list of pairs, in as few bytes as the number of pairs allows.
 
 use serde::{Deserialize, Serialize};
 
-/// The most pairs whose places have two bytes.
+/// Largest number of pairs whose indices have two bytes.
 const MOST_SHORT: usize = 1 << 16;
 
-/// Places in a list of pairs: two bytes each for up to 65,536 pairs, and four bytes each for more. The number of bytes
-/// depends on nothing else.
+/// Indices into a list of pairs, with two bytes each for up to 65,536 pairs, and four bytes each for more. The size depends
+/// only on the number of pairs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Places {
-    /// Two bytes each.
+    /// Two bytes per index.
     Short(Vec<u16>),
-    /// Four bytes each.
+    /// Four bytes per index.
     Long(Vec<u32>),
 }
 
@@ -22,7 +22,7 @@ impl Default for Places {
 }
 
 impl Places {
-    /// Makes room for the places of `n_pairs` pairs. The number of pairs never decreases.
+    /// Converts the indices to four bytes if `n_pairs` pairs require it. The number of pairs never decreases.
     pub(super) fn widen_for(&mut self, n_pairs: usize) {
         if let Places::Short(places) = self
             && n_pairs > MOST_SHORT
@@ -31,7 +31,7 @@ impl Places {
         }
     }
 
-    /// Adds a place. The caller has made room for it.
+    /// Adds an index. The caller must have called `widen_for`.
     pub(super) fn push(&mut self, place: u32) {
         match self {
             Places::Short(places) => places.push(place as u16),
@@ -39,7 +39,7 @@ impl Places {
         }
     }
 
-    /// Adds the places in another list, after replacing place `i` by `moved[i]`. The caller has made room for them.
+    /// Adds the indices of another list, after replacing index `i` by `moved[i]`. The caller must have called `widen_for`.
     pub(super) fn extend_moved(&mut self, next: Places, moved: &[u32]) {
         match (self, next) {
             (Places::Short(places), Places::Short(next)) => {
@@ -55,7 +55,7 @@ impl Places {
         }
     }
 
-    /// Replaces place `i` by `moved[i]`. The number of pairs stays the same.
+    /// Replaces index `i` by `moved[i]`. The number of pairs stays the same.
     pub(super) fn move_all(&mut self, moved: &[u32]) {
         match self {
             Places::Short(places) => places.iter_mut().for_each(|place| *place = moved[usize::from(*place)] as u16),
@@ -63,7 +63,7 @@ impl Places {
         }
     }
 
-    /// The places with four bytes each.
+    /// Returns the indices with four bytes each.
     #[cfg(test)]
     pub(super) fn to_long(&self) -> Vec<u32> {
         match self {

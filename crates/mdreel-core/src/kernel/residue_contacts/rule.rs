@@ -1,4 +1,4 @@
-//! Units of atoms, and the pairs of units that are looked at.
+//! Units of atoms, and the pairs of units that may be in contact.
 
 use std::ops::Range;
 
@@ -9,42 +9,41 @@ use crate::error::{Error, Result};
 pub struct Units {
     /// The number of each unit among the units of both groups, ascending.
     pub numbers: Vec<u32>,
-    /// Where the atoms of each unit begin, and the end of all.
+    /// For each unit, the index of its first atom in `atoms`, followed by the number of all atoms.
     pub starts: Vec<u32>,
-    /// The places of the atoms in a frame.
+    /// The indices of the atoms in a frame.
     pub atoms: Vec<u32>,
 }
 
 /// Pairs of units that may be in contact, by their numbers.
 #[derive(Debug, Clone)]
 pub enum Choice {
-    /// Units whose positions in the sequence differ by `separation` at least; there is one position for each number, in
-    /// ascending order.
+    /// All units whose positions in the sequence differ by at least `separation`.
     Apart {
-        /// The position in the sequence of each number.
+        /// The position in the sequence of each number, in ascending order.
         positions: Vec<i64>,
         /// The smallest difference, 1 or more.
         separation: i64,
     },
-    /// These pairs, each in the order of rows and columns, of `n_units` units.
+    /// The listed pairs of `n_units` units. The first unit of each pair is a row, the second a column.
     Listed {
-        /// Numbers that units can have.
+        /// The number of possible unit numbers.
         n_units: usize,
         /// The pairs.
         pairs: Vec<[u32; 2]>,
     },
 }
 
-/// For each unit of the first group (row), the units of the second (columns) that may be in contact with it.
+/// For each unit of the first group (row), the units of the second group (columns) that may be in contact with it.
 #[derive(Debug)]
 pub(super) struct Rule {
     n_units: usize,
     numbers: [Vec<u32>; 2],
-    /// The columns before the first and from the second on are looked at.
+    /// Two column indices for each row. The columns below the first index, and those from the second index on, are searched.
     bounds: Vec<[usize; 2]>,
-    /// Of these only those, if pairs are listed.
+    /// If pairs are listed, the columns of each row to which the search is restricted.
     listed: Option<Vec<Vec<u32>>>,
-    /// Units of both groups, whose pairs are found twice.
+    /// For each unit, whether it belongs to both groups. Pairs of such units are found twice.
     in_both: Vec<bool>,
     has_repetitions: bool,
 }
@@ -76,7 +75,7 @@ impl Rule {
             let (from, to) = (&numbers[1], position(number));
             let before = from.partition_point(|other| position(other) <= to - separation);
             let behind = from.partition_point(|other| position(other) < to + separation);
-            // Within one group each pair is looked at from its first unit.
+            // Within one group, each pair is searched from its first unit only.
             if is_one_group { [0, behind] } else { [before, behind] }
         });
         let bounds = bounds.collect();
@@ -91,18 +90,18 @@ impl Rule {
         Ok(Rule { n_units, numbers, bounds, listed, in_both, has_repetitions })
     }
 
-    /// Numbers that units can have.
+    /// Returns the number of possible unit numbers.
     pub(super) fn n_units(&self) -> usize {
         self.n_units
     }
 
-    /// The columns that are looked at for a row.
+    /// Returns the columns that are searched for a row.
     pub(super) fn ranges(&self, row: usize) -> [Range<usize>; 2] {
         let [before, behind] = self.bounds[row];
         [0..before, behind..self.numbers[1].len()]
     }
 
-    /// Whether a row and a column may be in contact.
+    /// Returns whether a row and a column may be in contact.
     #[inline(always)]
     pub(super) fn allows(&self, row: usize, column: usize) -> bool {
         let [before, behind] = self.bounds[row];
@@ -110,7 +109,7 @@ impl Rule {
         (column < before || column >= behind) && self.listed.as_ref().is_none_or(is_listed)
     }
 
-    /// The numbers of a row and a column, in ascending order if both groups have both.
+    /// Returns the unit numbers of a row and a column, in ascending order if both units belong to both groups.
     #[inline(always)]
     pub(super) fn pair(&self, row: usize, column: usize) -> [u32; 2] {
         let [row, column] = [self.numbers[0][row], self.numbers[1][column]];
@@ -118,13 +117,13 @@ impl Rule {
         if is_swapped { [column, row] } else { [row, column] }
     }
 
-    /// Whether a pair can be found twice.
+    /// Returns whether a pair can be found twice.
     pub(super) fn has_repetitions(&self) -> bool {
         self.has_repetitions
     }
 }
 
-/// The columns of each row, ascending.
+/// Returns the listed columns of each row, in ascending order.
 fn listed(numbers: &[Vec<u32>; 2], pairs: &[[u32; 2]]) -> Result<Vec<Vec<u32>>> {
     let mut listed = vec![Vec::new(); numbers[0].len()];
     for &[from, to] in pairs {

@@ -4,18 +4,19 @@ use super::pieces::Points;
 use crate::error::{Error, Result};
 use crate::periodic::Periodic;
 
-/// Distance up to which the soft minimum is the minimum itself, Å: inverse distances would overflow.
+/// Distance (Å) up to which the soft minimum equals the minimum, because inverse distances would overflow.
 const SMALLEST: f64 = 1e-100;
 
-/// `beta / ln Σ exp(beta / d)` over the distances d of all pairs of atoms, which is a smooth function of the positions.
+/// The soft minimum `beta / ln Σ exp(beta / d)` of the distances d of all pairs of atoms. It is a smooth function of the
+/// positions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct SoftMinimum {
-    /// Å.
+    /// Parameter of the soft minimum, in Å.
     beta: f64,
 }
 
 impl SoftMinimum {
-    /// Returns an error if `beta`, Å, is no length above 0.
+    /// Creates the soft minimum with this `beta` (Å). Returns an error if `beta` is not a positive length.
     pub(super) fn new(beta: f64) -> Result<Self> {
         if !(beta.is_finite() && beta > 0.0) {
             return Err(Error::mismatch(format!("beta of the soft minimum is {beta} Å: expected a length above 0")));
@@ -23,10 +24,10 @@ impl SoftMinimum {
         Ok(SoftMinimum { beta })
     }
 
-    /// The soft minimum of the distances between the points of two units, Å, of which `least` is the smallest.
+    /// Returns the soft minimum of the distances between the points of two units, in Å. `least` is the smallest distance.
     ///
-    /// With the smallest distance m, it is `m / (1 + m / beta * ln Σ exp(beta / d - beta / m))`, in which nothing
-    /// overflows. Each distance is that of the nearest images.
+    /// With the smallest distance m, the soft minimum is `m / (1 + m / beta * ln Σ exp(beta / d - beta / m))`, in which no term
+    /// overflows. Each distance is the distance of the nearest images.
     pub(super) fn of(self, least: f64, rows: &[Points], columns: &[Points], images: Option<&Periodic>) -> f64 {
         if least <= SMALLEST {
             return least;
@@ -41,7 +42,7 @@ impl SoftMinimum {
                 });
             }
         }
-        // The smallest distance counts as 1, but for its rounding.
+        // The term of the smallest distance is 1 except for rounding, so the sum is at least 1.
         least / (1.0 + least / self.beta * f64::max(sum, 1.0).ln())
     }
 }

@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 use super::places::Places;
 use crate::reduce::{Own, Sum, Value};
 
-/// Statistics of a pair over the frames in which it is in contact. Frames are counted from the first of the table.
+/// Statistics of a pair over the frames in which it is in contact. Frames are counted from the first frame of the table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PairStatistics {
     /// The numbers of the units.
     pub units: [u32; 2],
-    /// Frames in contact.
+    /// The number of frames in contact.
     pub n_frames: u64,
-    /// Uninterrupted stays in contact.
+    /// The number of uninterrupted periods in contact.
     pub n_events: u64,
     /// The first frame in contact.
     pub first: u64,
@@ -24,22 +24,22 @@ pub struct PairStatistics {
     pub minimum: f64,
 }
 
-/// The pair and the distance (Å) of each contact, frame after frame.
+/// The pair index and the distance (Å) of each contact, one frame after another.
 pub(super) type Series = (Places, Vec<f32>);
 
-/// The contacts of frames: one table for each block, which merge in the order of the blocks.
+/// The contacts of a block of frames. The tables of blocks are merged in the order of the blocks.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct ContactTable {
     n_frames: u64,
     pairs: Vec<PairStatistics>,
-    /// The contacts of each frame, if they are kept.
+    /// The contacts of each frame; `None` if the table does not list them.
     series: Option<Series>,
-    /// For each first unit the second units, ascending, each with the place of the pair.
+    /// For each first unit, its second units in ascending order, each with the index of the pair.
     places: Vec<Vec<(u32, u32)>>,
 }
 
 impl ContactTable {
-    /// The table of no frames, for units with numbers below `n_units`.
+    /// Creates the table of no frames, for units with numbers below `n_units`.
     pub(super) fn new(n_units: usize, keeps_series: bool) -> Self {
         let (series, places) = (keeps_series.then(Default::default), vec![Vec::new(); n_units]);
         ContactTable { series, places, ..ContactTable::default() }
@@ -62,7 +62,7 @@ impl ContactTable {
         }
     }
 
-    /// Adds statistics of frames behind those of a pair, and returns the place of the pair.
+    /// Adds the statistics of a pair over later frames, and returns the index of the pair.
     fn count(&mut self, next: PairStatistics) -> u32 {
         let [from, to] = next.units;
         let row = &mut self.places[from as usize];
@@ -106,8 +106,9 @@ impl ContactTable {
         }
     }
 
-    /// Takes the statistics of the pairs in the order of their units; and, where they are kept, the contacts of all
-    /// frames, one frame after the other: the place of the pair in this order, and the distance (Å).
+    /// Takes the statistics of the pairs, in the order of their units, and the contacts of all frames if they are listed.
+    ///
+    /// The contacts are in the order of the frames. They consist of the index of the pair in this order and the distance (Å).
     pub fn take(&mut self) -> (Vec<PairStatistics>, Option<Series>) {
         let (pairs, mut series) = (std::mem::take(&mut self.pairs), self.series.take());
         let mut order: Vec<u32> = (0..pairs.len() as u32).collect();
@@ -148,7 +149,7 @@ mod tests {
 
     const N_UNITS: u32 = 400;
 
-    /// Contacts of consecutive pairs of units, with a distance that depends on the pair and the frame.
+    /// Returns contacts between consecutive pairs of units, with distances that depend on the pair and the frame.
     fn contacts(pairs: std::ops::Range<usize>, frame: usize) -> Vec<([u32; 2], f64)> {
         let every = (0..N_UNITS).flat_map(|i| (i + 1..N_UNITS).map(move |j| [i, j]));
         let distance = |[i, j]: [u32; 2]| 1.0 + f64::from((7 * i + 13 * j + frame as u32) % 97) / 31.0;
@@ -170,7 +171,7 @@ mod tests {
         whole
     }
 
-    /// The places of the series by a search for each contact, and their distances.
+    /// Returns the expected indices of the series, from a search for each contact, and the distances.
     fn expected(frames: &[Vec<([u32; 2], f64)>]) -> (Vec<u32>, Vec<f32>) {
         let mut pairs: Vec<[u32; 2]> = frames.iter().flatten().map(|(pair, _)| *pair).collect();
         pairs.sort_unstable();
@@ -182,7 +183,7 @@ mod tests {
     #[test]
     fn places_have_two_bytes_up_to_65536_pairs_however_blocks_merge() {
         for n_pairs in [65_535, 65_536, 65_537] {
-            // No frame alone has all pairs, and the last pairs come first in the order of the series.
+            // No single frame has all pairs, and the last pairs appear first in the series.
             let frames =
                 [contacts(50_000..n_pairs, 0), contacts(0..20_000, 1), Vec::new(), contacts(10_000..60_000, 3)];
             let whole = table(&frames).take();

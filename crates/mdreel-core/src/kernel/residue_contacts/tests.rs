@@ -17,7 +17,7 @@ fn units(numbers: &[u32], atoms: &[Vec<u32>]) -> Units {
     units
 }
 
-/// All pairs of units and all their atoms, one after the other.
+/// Returns the expected contacts, from a loop over all pairs of units and all their atoms.
 fn expected(
     frame: &Frame,
     cell: Option<&UnitCell>,
@@ -49,10 +49,10 @@ fn expected(
     found
 }
 
-/// A pair, and its frames, events, first frame, last frame, sum of distances, and minimum.
+/// A pair, and its number of frames, number of events, first frame, last frame, sum of distances and minimum.
 type Row = ([u32; 2], u64, u64, u64, u64, f64, f64);
 
-/// The table of contacts of several frames, by a loop.
+/// Returns the expected table of contacts over several frames, from a loop.
 fn statistics(frames: &[Contacts]) -> Vec<Row> {
     let mut pairs: Vec<[u32; 2]> = frames.iter().flatten().map(|(pair, _)| *pair).collect();
     pairs.sort_unstable();
@@ -79,7 +79,7 @@ fn cells() -> impl Strategy<Value = Option<UnitCell>> {
     ]
 }
 
-/// Frames of 60 atoms: residues of 1 to 14 atoms, some spread over the whole frame, some compact.
+/// Returns frames of 60 atoms in 12 clusters of different widths, some compact and some spread over the whole frame.
 fn frames() -> impl Strategy<Value = Vec<Frame>> {
     let residue = (prop::array::uniform3(-25f32..25.0), 0.1f32..9.0);
     let atom = prop::array::uniform3(-1f32..1.0);
@@ -93,7 +93,7 @@ fn frames() -> impl Strategy<Value = Vec<Frame>> {
     prop::collection::vec(frame, 1..5)
 }
 
-/// Residues of 14, 1, 9, ... atoms of 60.
+/// Divides 60 atoms into residues with the given numbers of atoms.
 fn residues(sizes: &[usize]) -> Vec<Vec<u32>> {
     let mut next = 0;
     let mut residues = Vec::new();
@@ -151,7 +151,7 @@ proptest! {
     ) {
         let atoms = residues(&sizes);
         let numbers: Vec<u32> = (0..atoms.len() as u32).collect();
-        // A chain ends behind the third residue.
+        // A chain ends after the third residue.
         let positions: Vec<i64> = (0..atoms.len() as i64).map(|k| if k < 3 { k } else { k + 1000 }).collect();
         let group = units(&numbers, &atoms);
         let choice = Choice::Apart { positions: positions.clone(), separation };

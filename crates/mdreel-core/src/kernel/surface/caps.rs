@@ -5,33 +5,34 @@ use crate::frame::LANES;
 use crate::neighbours::{Run, Visit};
 use crate::simd::{Lanes, Octet};
 
-/// By which share bounds are moved to the safe side of what is rounded.
+/// Relative margin by which bounds are moved to the safe side of rounding errors.
 const SLACK: f64 = 1e-9;
-/// Into how many classes of size caps are sorted.
+/// Number of size classes into which caps are sorted.
 const N_CLASSES: usize = 16;
 
-/// The caps of one atom, about in the order of their size, the largest first.
+/// The caps of one atom, approximately in the order of their size, the largest first.
 ///
-/// With the vector d to a neighbour, a point `R u` of the atom's sphere is inside the neighbour's sphere of radius r,
-/// where `|R u - d| < r`, that is where `u . d > (R² + |d|² - r²) / 2R`: on one side of a plane. Of a patch of points
-/// about a centre m, all are on that side where m is far enough on it, and none where m is far enough on the other.
-/// Most patches lie wholly inside one of the largest caps, and caps that do not reach a patch cost an eighth of a
-/// vector instruction: points themselves are looked at only along the edges of caps. What is found does not depend on
-/// any of that.
+/// Let d be the vector to a neighbour. A point `R u` of the atom's sphere is inside the neighbour's sphere of radius r if
+/// `|R u - d| < r`, that is, if `u . d > (R² + |d|² - r²) / 2R`. These points are on one side of a plane. If the centre of a
+/// patch is far enough on this side, so are all of its points. If the centre is far enough on the other side, no point of the
+/// patch is inside the neighbour's sphere.
+///
+/// Most patches are completely inside one of the largest caps, and a test of eight caps that do not reach a patch takes one
+/// vector instruction. Single points are only tested along the edges of caps. These shortcuts do not affect the result.
 #[derive(Debug, Default)]
 pub(super) struct Caps {
     found: Vec<Cap>,
     n_of_class: [u32; N_CLASSES],
     sorted: Vec<EightCaps>,
-    /// Which of each eight reach into a patch, a bit for each.
+    /// For each group of eight caps, a bit for each cap that reaches into the current patch.
     reaching: Vec<u8>,
 }
 
-/// Atoms that may be neighbours of one atom.
+/// Atoms that may be neighbours of an atom.
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
     n: usize,
-    /// x, y and z of the vectors to them, Å; there is room for more.
+    /// x, y and z of the vectors to the atoms, in Å. The columns may be longer than the number of atoms.
     vectors: [Vec<f64>; 3],
     atoms: Vec<u32>,
 }
@@ -47,13 +48,14 @@ struct Cap {
 struct EightCaps {
     direction: [Octet; 3],
     plane: Octet,
-    /// Above which bound a cap holds all of a patch, and up to which nothing of it: of the centre along the direction.
+    /// Bound of the centre of a patch along the direction of the cap. Above this bound, the whole patch is inside the cap.
     holds: Octet,
+    /// Up to this bound, no part of the patch is inside the cap.
     reaches: Octet,
 }
 
 impl Caps {
-    /// Finds the caps of atom `from` among candidates, given the radii of all atoms, Å.
+    /// Finds the caps of atom `from` among the candidates. `radii` contains the radii of all atoms, in Å.
     #[inline(always)]
     pub(crate) fn find<L: Lanes>(&mut self, from: u32, radii: &[f64], candidates: &mut Candidates) {
         self.found.clear();
@@ -64,7 +66,7 @@ impl Caps {
             let (mut square, mut most) = (Octet::default(), Octet::default());
             let (mut of_others, mut plane, mut cosine) = ([0.0; LANES], [0.0; LANES], [0f32; LANES]);
             for (of_other, &other) in of_others.iter_mut().zip(others) {
-                // No atom is a neighbour of its own: none is nearer than nothing.
+                // An atom is not its own neighbour: its reach is 0, and no distance is below 0.
                 *of_other = if other == from { -radius } else { radii[other as usize] };
             }
             for k in 0..LANES {
@@ -72,7 +74,7 @@ impl Caps {
                 most.0[k] = reach * reach;
                 square.0[k] = x[k] * x[k] + y[k] * y[k] + z[k] * z[k];
                 plane[k] = (own_square + square.0[k] - of_others[k] * of_others[k]) * per_twice_radius;
-                // Only the order of the caps goes by that.
+                // The cosine only determines the order of the caps, so float32 is sufficient.
                 cosine[k] = plane[k] as f32 / (square.0[k] as f32).sqrt();
             }
             let mut near = L::load(&most).above(L::load(&square));
@@ -86,7 +88,7 @@ impl Caps {
         }
     }
 
-    /// How many points of a sphere of radius 1 are in none of the caps.
+    /// Returns how many points of a sphere of radius 1 are outside all caps.
     #[inline(always)]
     pub(crate) fn n_open<L: Lanes>(&mut self, sphere: &Sphere) -> u32 {
         self.sort();
@@ -98,7 +100,7 @@ impl Caps {
         n_open
     }
 
-    /// Sorts the caps by class, counting.
+    /// Sorts the caps by class, with a counting sort.
     #[inline(always)]
     fn sort(&mut self) {
         let mut next = [0; N_CLASSES];
@@ -118,8 +120,10 @@ impl Caps {
         }
     }
 
-    /// Computes the bounds. With the angle t of a cap and the spread s of patches, a cap holds a patch whose centre is
-    /// not farther than t - s from its direction, and reaches one that is not farther than t + s.
+    /// Computes the bounds.
+    ///
+    /// Let t be the angle of a cap and s the spread of patches. A patch is inside the cap if the angle between its centre and
+    /// the direction of the cap is at most t - s. The cap reaches the patch if this angle is at most t + s.
     #[inline(always)]
     fn set_bounds(&mut self, spread: Option<[f64; 2]>) {
         for caps in &mut self.sorted {
@@ -133,7 +137,7 @@ impl Caps {
                 let square = x[k] * x[k] + y[k] * y[k] + z[k] * z[k];
                 let across = sine * (square - plane[k] * plane[k]).max(0.0).sqrt();
                 let slack = SLACK * (1.0 + square + plane[k].abs());
-                // Smaller than a patch, or all but as large as the sphere: t - s is below 0°, or t + s above 180°.
+                // The cap is smaller than a patch (t - s is below 0°), or covers almost the whole sphere (t + s is above 180°).
                 let is_extreme = plane[k] * plane[k] > square * (cosine * cosine);
                 let along = cosine * plane[k];
                 holds[k] = if is_extreme & (plane[k] > 0.0) { f64::INFINITY } else { along + across + slack };
@@ -143,7 +147,7 @@ impl Caps {
         }
     }
 
-    /// Which points of a patch are in none of the caps, a bit for each.
+    /// Returns which points of a patch are outside all caps, as one bit for each point.
     #[inline(always)]
     fn open<L: Lanes>(&mut self, patch: &Patch) -> u8 {
         let centre = splat::<L>(patch.centre);
@@ -171,13 +175,14 @@ impl Caps {
 }
 
 impl Candidates {
-    /// Forgets them.
+    /// Removes all atoms.
     #[inline(always)]
     pub(crate) fn clear(&mut self) {
         self.n = 0;
     }
 
-    /// Vectors to eight at a time, Å, and which these are; `filler` in place of those behind the last.
+    /// Returns the vectors to eight atoms at a time, in Å, and the indices of these atoms. In the last octet, missing atoms
+    /// have the index `filler`.
     #[inline(always)]
     fn octets(&mut self, filler: u32) -> impl Iterator<Item = ([&[f64; LANES]; 3], &[u32; LANES])> {
         let whole = self.n.next_multiple_of(LANES);
@@ -192,7 +197,7 @@ impl Visit for Candidates {
     #[inline(always)]
     fn visit(&mut self, _: u32, run: Run<'_>) {
         let (first, n) = (self.n, run.places.len());
-        // Whole octets are written of the run, and read of all.
+        // A run writes whole octets, and `octets` reads whole octets of all atoms.
         let needed = first + n.next_multiple_of(LANES) + LANES;
         if self.atoms.len() < needed {
             self.atoms.resize(2 * needed, 0);

@@ -10,7 +10,7 @@ use crate::kernel::group::Group;
 #[derive(Debug, Clone)]
 pub(super) struct Changing {
     n_atoms: usize,
-    /// The place of each sphere in a frame.
+    /// The index in a frame of the atom of each sphere.
     places: Arc<Vec<u32>>,
     group: Group,
     /// Whether only members cover one another.
@@ -18,14 +18,14 @@ pub(super) struct Changing {
     n_areas: usize,
 }
 
-/// The members in a frame.
+/// The members of the group in a frame.
 #[derive(Debug, Default)]
 pub(super) struct Members {
-    /// For each its number among the points that are placed, its sphere and its area.
+    /// For each member, its index among the covering points, its sphere and its area.
     pub(super) measured: Vec<(u32, [u32; 2])>,
-    /// The sphere of each.
+    /// The sphere of each member.
     pub(super) spheres: Vec<u32>,
-    /// Whether an area has a member.
+    /// For each area, whether it has a member.
     pub(super) has_area: Vec<bool>,
 }
 
@@ -55,7 +55,7 @@ impl Changing {
         self.is_alone
     }
 
-    /// Writes the positions of the atoms that cover others in the i-th frame, Å, and the measured atoms.
+    /// Writes the positions of the covering atoms in the i-th frame (Å) to `points`, and the measured atoms to `members`.
     pub(super) fn gather(
         &mut self,
         batch: &FrameBatch,

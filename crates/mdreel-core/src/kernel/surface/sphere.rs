@@ -5,31 +5,30 @@ use std::f64::consts::PI;
 use crate::frame::LANES;
 use crate::simd::Octet;
 
-/// Eight points that lie together; the last patch may have fewer.
+/// Eight neighbouring points. The last patch may have fewer.
 #[derive(Debug)]
 pub(super) struct Patch {
-    /// x, y and z.
+    /// x, y and z of the points.
     pub points: [Octet; 3],
     /// Bit mask of the existing points.
     pub present: u8,
-    /// The point of the sphere about which they lie.
+    /// The point of the sphere at the centre of the patch.
     pub centre: [f64; 3],
 }
 
 /// Points spread evenly over a sphere of radius 1.
 #[derive(Debug)]
 pub(super) struct Sphere {
-    /// How many they are.
+    /// The number of points.
     pub n_points: usize,
-    /// All of them.
+    /// The patches, which together contain all points.
     pub patches: Vec<Patch>,
-    /// Cosine and sine of the largest angle between a point and the centre of its patch; `None` where that is not below
-    /// 90°.
+    /// Cosine and sine of the largest angle between a point and the centre of its patch; `None` if this angle is not below 90°.
     pub spread: Option<[f64; 2]>,
 }
 
 impl Sphere {
-    /// Creates the points of the golden spiral.
+    /// Creates a sphere with the points of the golden spiral.
     pub(crate) fn new(n_points: usize) -> Self {
         let mut patches = Vec::with_capacity(n_points.div_ceil(LANES));
         cut(&mut golden_spiral(n_points), &mut patches);
@@ -45,21 +44,23 @@ impl Patch {
         let column = |axis: usize| Octet(std::array::from_fn(|k| points.get(k).unwrap_or(&points[0])[axis]));
         let sums = [0, 1, 2].map(|axis: usize| points.iter().map(|point| point[axis]).sum::<f64>());
         let length = dot(sums, sums).sqrt();
-        // All around the sphere there is no middle: any point serves as well.
+        // If the points are distributed around the whole sphere, they have no mean direction, and any centre will do.
         let centre = if length > 1e-6 { sums.map(|sum| sum / length) } else { [0.0, 0.0, 1.0] };
         let present = u8::MAX >> (LANES - points.len());
         Patch { points: [0, 1, 2].map(column), present, centre }
     }
 
-    /// The cosine of the largest angle between a point and the centre.
+    /// Returns the cosine of the largest angle between a point and the centre.
     fn least_cosine(&self) -> f64 {
         let point = |k: usize| self.points.each_ref().map(|column| column.0[k]);
         (0..LANES).map(|k| dot(point(k), self.centre)).fold(1.0, f64::min)
     }
 }
 
-/// Points that are spread evenly: each in a zone of its own of one height, and so of one area, and turned on from the
-/// one before by the golden angle.
+/// Returns points that are spread evenly over a sphere of radius 1.
+///
+/// Each point is in its own zone. All zones have the same height and therefore the same area. Each point is rotated by the
+/// golden angle from the previous one.
 pub(super) fn golden_spiral(n_points: usize) -> Vec<[f64; 3]> {
     let golden_angle = PI * (3.0 - 5f64.sqrt());
     let point = |k: usize| {
@@ -70,7 +71,7 @@ pub(super) fn golden_spiral(n_points: usize) -> Vec<[f64; 3]> {
     (0..n_points).map(point).collect()
 }
 
-/// Cuts points into patches: in two across the axis along which they reach farthest, again and again.
+/// Divides points into patches, by splitting them recursively across the axis of their largest extent.
 fn cut(points: &mut [[f64; 3]], patches: &mut Vec<Patch>) {
     if points.len() <= LANES {
         patches.push(Patch::of(points));

@@ -8,14 +8,14 @@ use crate::kernel::fixture::{batch, mapped, right_of_origin, those_right_of_orig
 use crate::reduce::Tally;
 use crate::unit_cell::UnitCell;
 
-/// Radii, Å, and a position.
+/// A radius (Å) and a position.
 type Atom = (f64, [f32; 3]);
 
 fn given(atoms: &[Atom]) -> (Vec<f64>, Vec<[f32; 3]>) {
     atoms.iter().copied().unzip()
 }
 
-/// An area for each atom.
+/// Assigns each atom its own area.
 fn each(n_atoms: usize) -> Vec<[u32; 2]> {
     (0..n_atoms as u32).map(|atom| [atom, atom]).collect()
 }
@@ -36,7 +36,7 @@ fn areas(atoms: &[Atom], probe: f64, n_points: usize, cell: Option<UnitCell>) ->
     tally(atoms, (probe, n_points), cell, keep).unwrap().rows.into_values().split_off(3)
 }
 
-/// All points of all spheres, and all other atoms and their images near by.
+/// Returns the expected areas, from a loop over all points of all spheres and all other atoms and their nearby images.
 fn slow(atoms: &[Atom], probe: f64, n_points: usize, cell: Option<UnitCell>) -> Vec<f64> {
     let vectors = cell.map_or([[0.0; 3]; 3], |cell| Periodic::new(Some(&cell)).unwrap().unwrap().vectors());
     let most = if cell.is_some() { 3 } else { 0 };
@@ -115,7 +115,7 @@ proptest! {
         let found = areas(&atoms, 1.4, 100, None);
         let mut moved: Vec<Atom> =
             atoms.iter().map(|(radius, position)| (*radius, position.map(|x| x + 16.0 * f32::from(shift)))).collect();
-        // What a float32 loses there is lost here.
+        // The shift rounds positions to float32. These positions have the same rounding errors without the shift.
         let rounded: Vec<Atom> =
             moved.iter().map(|(radius, position)| (*radius, position.map(|x| x - 16.0 * f32::from(shift)))).collect();
         prop_assert_eq!(areas(&moved, 1.4, 100, None), areas(&rounded, 1.4, 100, None));
@@ -225,7 +225,7 @@ fn areas_of_a_group_that_changes_are_those_of_the_atoms_of_each_frame() {
     let radii: Vec<f64> = (0..12).map(|k| 1.2 + 0.1 * f64::from(k % 5)).collect();
     let (covering, possible): (Vec<u32>, [u32; 6]) = ((1..12).collect(), [2, 3, 5, 7, 8, 11]);
     for is_alone in [true, false] {
-        // Two atoms to an area.
+        // Each area has two atoms.
         let measured: Vec<[u32; 2]> = (0..).zip(possible).map(|(k, atom)| [atom - 1, k / 2]).collect();
         let made = |keep| {
             let surface = SurfaceArea::new(&radii[1..], 1.4, 200, measured.clone(), false, keep).unwrap();

@@ -10,7 +10,7 @@ use crate::superpose::Reference;
 const N_ATOMS: usize = 25;
 type Frame = Vec<[f32; 3]>;
 
-/// The scores of one superposition of some atoms.
+/// Returns the distances and the scores after the superposition of the chosen atoms.
 fn slow_scores(frame: &Frame, reference: &[[f64; 3]], chosen: &[usize], scale: f64) -> (Vec<f64>, Scores) {
     let targets: Vec<[f64; 3]> = chosen.iter().map(|&place| reference[place]).collect();
     let column = |k: usize| chosen.iter().map(|&place| frame[place][k]).collect::<Vec<f32>>();
@@ -33,7 +33,8 @@ fn slow_scores(frame: &Frame, reference: &[[f64; 3]], chosen: &[usize], scale: f
     (distances, scores)
 }
 
-/// Each fragment, followed until a set of its own occurs for the second time, whatever other fragments have met.
+/// Returns the scores from a search that follows each fragment until one of its own sets occurs for the second time, regardless
+/// of the sets of other fragments.
 fn slow_search(frame: &Frame, reference: &[[f64; 3]]) -> [f64; 3] {
     let n_atoms = frame.len();
     let scale = (1.24 * (n_atoms as f64 - 15.0).cbrt() - 1.8).max(0.5);
@@ -77,7 +78,7 @@ fn chain() -> impl Strategy<Value = Vec<Frame>> {
                 at
             })
             .collect();
-        // Turned by a right angle, shifted, and with one half disturbed.
+        // The structure is rotated by 90 degrees and shifted, and one half of it is disturbed.
         let moved = reference.iter().zip(&noise).enumerate().map(|(i, (point, noise))| {
             let size = if i < N_ATOMS / 2 { 0.1 } else { size };
             let [x, y, z] = std::array::from_fn(|k| point[k] + size * noise[k]);

@@ -1,4 +1,4 @@
-//! The network of the bridges of a frame: which hydrogen bonds lead from the first group to the second.
+//! The network of the bridges of a frame: the hydrogen bonds that lead from the first group to the second.
 
 use std::collections::BTreeSet;
 
@@ -6,13 +6,13 @@ use super::search::Bond;
 use super::sites::{Chains, FIRST, NO_ATOM, SECOND, SiteLayout, WATER};
 use super::table::BridgeTable;
 
-/// The number of bonds to the second group, where it cannot be reached.
+/// Value for the number of bonds to the second group if it cannot be reached.
 const FAR: u32 = u32::MAX;
 
-/// A hydrogen bond in the direction from the first group to the second.
+/// A hydrogen bond, in the direction from the first group to the second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Link {
-    /// Residues from which and to which it leads.
+    /// The residues at the start and at the end of the link.
     residues: [u32; 2],
     /// An atom and its heavy atom, or [`NO_ATOM`] for an acceptor, at both ends.
     atoms: [u32; 4],
@@ -21,30 +21,32 @@ struct Link {
 }
 
 impl Link {
-    /// The heavy atom to which it leads.
+    /// Returns the heavy atom at the end of the link.
     fn target(&self) -> u32 {
         if self.atoms[3] == NO_ATOM { self.atoms[2] } else { self.atoms[3] }
     }
 
-    /// Both atoms of the bond, in ascending order.
+    /// Returns both atoms of the bond, in ascending order.
     fn ends(&self) -> [u32; 2] {
         let [from, _, to, _] = self.atoms;
         [from.min(to), from.max(to)]
     }
 }
 
-/// Memory that is kept from frame to frame.
+/// Working memory that is reused from frame to frame.
 #[derive(Debug, Default)]
 pub(super) struct Network {
-    /// Bonds of the first group, and bonds from a water to another or to the second group, sorted by residue.
+    /// Bonds of the first group, sorted by residue.
     starts: Vec<Link>,
+    /// Bonds from a water to another water or to the second group, sorted by residue.
     others: Vec<Link>,
-    /// Where the other bonds of each residue begin.
+    /// For each residue, the index of its first bond in `others`.
     begins: Vec<u32>,
-    /// The fewest bonds from each residue to the second group: 0 for a residue of the second group that is bonded.
+    /// The smallest number of bonds from each residue to the second group; 0 for a residue of the second group that is bonded.
     to_end: Vec<u32>,
-    /// Bonds that belong to bridges, and pairs of consecutive ones. The starts have the lowest numbers.
+    /// Whether each bond belongs to a bridge. Bonds are numbered with `starts` first, followed by `others`.
     is_used: Vec<bool>,
+    /// Pairs of consecutive bonds of bridges.
     pairs: BTreeSet<[u32; 2]>,
     route: Vec<u32>,
 }
@@ -64,7 +66,7 @@ impl Network {
         }
     }
 
-    /// Sorts bonds into those of the first group and others, and finds the residues in which bridges end.
+    /// Sorts bonds into bonds of the first group and others, and finds the residues in which bridges end.
     fn link(&mut self, bonds: &[Bond], layout: &SiteLayout, members: &[u8], chains: Chains) {
         let Network { starts, others, to_end, .. } = self;
         starts.clear();
@@ -104,7 +106,8 @@ impl Network {
         }
     }
 
-    /// Finds the other bonds of each residue, and how far each residue is from the second group, up to `order` bonds.
+    /// Finds the bonds in `others` of each residue, and the distance of each residue from the second group, up to `order`
+    /// bonds.
     fn measure(&mut self, n_residues: usize, order: u32) {
         let Network { others, begins, to_end, .. } = self;
         begins.clear();
@@ -126,13 +129,13 @@ impl Network {
         }
     }
 
-    /// Follows all routes on from a residue. The route so far passes no heavy atom twice.
+    /// Follows all continuations of a route from a residue. The route so far does not contain any heavy atom twice.
     fn follow(&mut self, residue: u32, order: u32) {
         let left = self.to_end[residue as usize];
         if left == 0 {
             self.keep();
         }
-        // A bridge of `order` waters has one bond more.
+        // A bridge of `order` waters has `order + 1` bonds.
         if left == 0 || left == FAR || self.route.len() as u32 + left > order + 1 {
             return;
         }
@@ -147,7 +150,8 @@ impl Network {
         }
     }
 
-    /// Keeps the bonds of a route that ends in the second group, unless it returns by the bond by which it began.
+    /// Marks the bonds of a route that ends in the second group, unless its last bond connects the same atoms as its first
+    /// bond.
     fn keep(&mut self) {
         let Network { is_used, pairs, route, .. } = self;
         let (first, last) = (route[0], route[route.len() - 1]);
@@ -163,7 +167,7 @@ impl Network {
         link_at(&self.starts, &self.others, number)
     }
 
-    /// Adds the bonds of the frame to a table. Returns the numbers of bridges, of bonds of the first group, of bonds, and of
+    /// Adds the bonds of the frame to a table. Returns the number of bridges, of bonds at the first group, of all bonds, and of
     /// pairs of consecutive bonds.
     pub(super) fn write(&self, table: &mut BridgeTable, order: u32) -> [f64; 4] {
         let mut numbers = vec![0; self.is_used.len()];
@@ -179,7 +183,7 @@ impl Network {
         [self.n_bridges(order) as f64, f64::from(n_starts), f64::from(n_bonds), self.pairs.len() as f64]
     }
 
-    /// The number of chains of at most `order` + 1 consecutive bonds from the first group to the second.
+    /// Returns the number of chains of at most `order + 1` consecutive bonds from the first group to the second.
     fn n_bridges(&self, order: u32) -> u64 {
         let is_last = |number: usize| self.to_end[self.at(number as u32).residues[1] as usize] == 0;
         let used = || (0..self.is_used.len()).filter(|&number| self.is_used[number]);

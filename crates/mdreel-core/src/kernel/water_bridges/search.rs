@@ -1,4 +1,4 @@
-//! Search for the hydrogen bonds that a bridge may have: those of the groups, and those of waters near one of them.
+//! Search for the hydrogen bonds that can be part of a bridge: bonds of the groups, and bonds of waters near one of the groups.
 
 use super::sites::{BridgeCriteria, Chains, FIRST, SECOND, SiteLayout, WATER};
 use crate::frame::Columns;
@@ -7,16 +7,17 @@ use crate::neighbours::{Neighbours, Run, Visit};
 use crate::periodic::Periodic;
 use crate::simd::{Lanes, Operation};
 
-/// Distances that are computed together.
+/// Number of distances that are computed together.
 const MOST: usize = 256;
 
-/// A hydrogen bond: the number of the hydrogen, and the site of the acceptor.
+/// A hydrogen bond, given by the number of the hydrogen and the site of the acceptor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Bond {
     pub(super) hydrogen: u32,
     pub(super) acceptor: u32,
-    /// Å and degrees.
+    /// Distance, in Å.
     pub(super) distance: f64,
+    /// Angle, in degrees.
     pub(super) angle: f64,
 }
 
@@ -41,36 +42,40 @@ impl Atoms<'_> {
         (x * x + y * y + z * z).sqrt()
     }
 
-    /// Whether all coordinates are numbers.
+    /// Returns whether all coordinates are finite.
     pub(super) fn are_finite(&self) -> bool {
         let Columns { x, y, z } = self.columns;
         [x, y, z].into_iter().all(|column| column.iter().fold(true, |all, value| all & value.is_finite()))
     }
 }
 
-/// Memory of the search, which is kept from frame to frame.
+/// Working memory of the search that is reused from frame to frame.
 #[derive(Debug, Default)]
 pub(super) struct Search {
-    /// The hydrogens of waters, and all acceptors.
+    /// The hydrogens of waters.
     hydrogens: Placed,
+    /// All acceptors.
     acceptors: Placed,
     near: Vec<u32>,
     bonds: Vec<Bond>,
-    /// Residues of water whose bonds with other waters are wanted, and those that are found next.
+    /// Residues of waters whose bonds with other waters are searched next.
     layer: Vec<u32>,
+    /// Residues of waters that were found in the current step.
     next: Vec<u32>,
+    /// Residues of waters bonded to the group from which the search does not start.
     other: Vec<u32>,
+    /// Whether the search has reached each residue.
     is_reached: Vec<bool>,
 }
 
 impl Search {
-    /// The bonds that were found, sorted by hydrogen and acceptor.
+    /// Returns the bonds that were found, sorted by hydrogen and acceptor.
     pub(super) fn bonds(&self) -> &[Bond] {
         &self.bonds
     }
 }
 
-/// Points in cells, with numbers.
+/// Numbered points, sorted into cells.
 #[derive(Debug, Default)]
 struct Placed {
     columns: [Vec<f64>; 3],
@@ -79,7 +84,7 @@ struct Placed {
 }
 
 impl Placed {
-    /// Places points with these numbers. Says whether all are finite.
+    /// Places points with these numbers, and returns whether all are finite.
     fn place(
         &mut self,
         numbers: impl Iterator<Item = u32>,
@@ -101,12 +106,12 @@ impl Placed {
         is_placed
     }
 
-    /// Finds the numbers of those that may be within a distance of a point.
+    /// Finds the numbers of the points that may be within a distance of a point.
     #[inline(always)]
     fn find(&mut self, point: [f64; 3], distance: f64, near: &mut Vec<u32>) {
         near.clear();
         if !self.numbers.is_empty() {
-            // A little more, because an image may be measured from either side.
+            // The limit has a small margin, because the distance to an image may be measured from either atom.
             let most = distance * distance * (1.0 + 1e-9) + 1e-9;
             self.neighbours.near(0, point, &mut Near { most, squares: [0.0; MOST], near });
         }
@@ -133,7 +138,7 @@ impl Visit for Near<'_> {
     }
 }
 
-/// Finds the hydrogen bonds of a frame, and says whether all coordinates are small enough.
+/// Operation that finds the hydrogen bonds of a frame and returns whether all coordinates are small enough.
 pub(super) struct Find<'a> {
     pub(super) layout: &'a SiteLayout,
     pub(super) criteria: BridgeCriteria,
@@ -155,7 +160,7 @@ impl Operation for Find<'_> {
         let donor = |hydrogen: u32| sites.hydrogens[hydrogen as usize][0];
         let site_at = |site: u32| atoms.at(sites.atoms[site as usize]);
         let hydrogen_at = |hydrogen: u32| atoms.at(sites.hydrogens[hydrogen as usize][1]);
-        // The point from which the distance of a hydrogen bond is measured.
+        // Returns the point from which the distance of a hydrogen bond is measured.
         let origin = |hydrogen: u32| if criteria.is_heavy { site_at(donor(hydrogen)) } else { hydrogen_at(hydrogen) };
         let bond = |hydrogen: u32, acceptor: u32| {
             let apart = atoms.distance(origin(hydrogen), site_at(acceptor));
@@ -183,7 +188,7 @@ impl Operation for Find<'_> {
             }
             if accepts(site) {
                 hydrogens.find(site_at(site), distance, near);
-                // The donors that are in a group, too, have found their acceptors.
+                // Donors that are also in one of these groups find their acceptors themselves.
                 let linked = near.iter().filter(|&&from| {
                     role(donor(from)) & (FIRST | SECOND) == 0 && chains.link(role(donor(from)), role(site))
                 });
@@ -194,13 +199,14 @@ impl Operation for Find<'_> {
             is_reached.clear();
             is_reached.resize(layout.n_residues(), false);
             first_waters(bonds, layout, members, chains, [&mut *layer, &mut *other]);
-            // A bond between waters may end in the second group only if that has waters.
+            // A bond between waters can only end in the second group if this group contains waters.
             let has_waters = members.iter().any(|role| role & (SECOND | WATER) == SECOND | WATER);
             if layer.len() > other.len() && !has_waters {
                 std::mem::swap(layer, other);
             }
             layer.iter().for_each(|&residue| is_reached[residue as usize] = true);
-            // Bridges need waters at both ends. Those that are farther than `order` from one end have no part in them.
+            // A bridge has waters at both ends. Waters that are more than `order` waters away from one end cannot be part of a
+            // bridge.
             let n_layers = if has_waters { chains.order } else { chains.order - 1 };
             for _ in 0..n_layers {
                 next.clear();
@@ -241,7 +247,7 @@ impl Operation for Find<'_> {
     }
 }
 
-/// Finds the residues of the waters that are bonded to the first and to the second group.
+/// Finds the residues of the waters that are bonded to the first group and to the second group.
 fn first_waters(bonds: &[Bond], layout: &SiteLayout, members: &[u8], chains: Chains, waters: [&mut Vec<u32>; 2]) {
     let [of_first, of_second] = waters;
     of_first.clear();

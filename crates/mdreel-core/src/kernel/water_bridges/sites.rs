@@ -1,61 +1,64 @@
-//! Sites of hydrogen bonds in water bridges, and which bonds may be part of a bridge.
+//! Sites of hydrogen bonds in water bridges, and the bonds that can be part of a bridge.
 
 use crate::error::{Error, Result};
 use crate::kernel::group::Group;
 
-/// The heavy atom that a bond has on the side of its acceptor: none.
+/// Value for the heavy atom at the acceptor's end of a bond, where there is none.
 pub const NO_ATOM: u32 = u32::MAX;
 
-/// Membership of a site in the first group, the second group, and the water.
+/// Bit that marks a site of the first group.
 pub(super) const FIRST: u8 = 1;
+/// Bit that marks a site of the second group.
 pub(super) const SECOND: u8 = 2;
+/// Bit that marks a site of the water.
 pub(super) const WATER: u8 = 4;
 
 /// Heavy atoms that donate or accept hydrogen bonds.
 #[derive(Debug, Clone, Default)]
 pub struct BridgeSites {
-    /// The places of the atoms in a frame, ascending.
+    /// The indices of the atoms in a frame, in ascending order.
     pub atoms: Vec<u32>,
-    /// The number of the residue of each.
+    /// The number of the residue of each atom.
     pub residues: Vec<u32>,
-    /// Whether each is an acceptor.
+    /// Whether each atom is an acceptor.
     pub are_acceptors: Vec<bool>,
-    /// The site and the place of each hydrogen of a donor, ascending.
+    /// The site and the index of each hydrogen of a donor, in ascending order.
     pub hydrogens: Vec<[u32; 2]>,
 }
 
 /// Criteria for a hydrogen bond of a bridge.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BridgeCriteria {
-    /// The longest distance of the acceptor, Å.
+    /// The longest distance between the acceptor and the hydrogen or donor, in Å.
     pub distance: f64,
-    /// Whether that is its distance from the donor, not from the hydrogen.
+    /// Whether the distance is measured from the donor; otherwise, it is measured from the hydrogen.
     pub is_heavy: bool,
-    /// Lower limit of the angle of donor, hydrogen and acceptor, degrees.
+    /// The lower limit of the angle of donor, hydrogen and acceptor, in degrees.
     pub angle: f64,
 }
 
-/// Which chains of hydrogen bonds are bridges.
+/// Criteria for the chains of hydrogen bonds that form a bridge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chains {
-    /// The most waters in a bridge.
+    /// The largest number of waters in a bridge.
     pub order: u32,
-    /// Whether atoms of the first group may donate, and those of the second accept.
+    /// Whether atoms of the first group may donate and atoms of the second group accept.
     pub first_donates: bool,
-    /// Whether atoms of the first group may accept, and those of the second donate.
+    /// Whether atoms of the first group may accept and atoms of the second group donate.
     pub first_accepts: bool,
 }
 
-/// Sites, and where those of each residue are.
+/// Sites, and an index of the sites of each residue.
 #[derive(Debug)]
 pub(super) struct SiteLayout {
     pub(super) sites: BridgeSites,
-    /// The site of each member of the groups.
+    /// The site of each atom of the three groups.
     pub(super) of_groups: [Vec<u32>; 3],
-    /// Where the hydrogens of each site begin, and the end of all.
+    /// For each site, the index of its first hydrogen, followed by the number of all hydrogens.
     hydrogen_starts: Vec<u32>,
-    /// Sites sorted by residue, and where those of each residue begin.
+    /// The sites, sorted by residue.
     by_residue: Vec<u32>,
+    /// For each residue, the index of its first site in `by_residue`, followed by the number of all sites.
     residue_starts: Vec<u32>,
 }
 
@@ -111,7 +114,8 @@ impl SiteLayout {
 }
 
 impl Chains {
-    /// Whether a donor and an acceptor with these memberships may be bonded, at least one of them in a group.
+    /// Returns whether a donor and an acceptor with these memberships may be bonded. At least one of them must be in the first
+    /// or second group.
     #[inline(always)]
     pub(super) fn link(self, donor: u8, acceptor: u8) -> bool {
         let leads = |from: u8, to: u8| {

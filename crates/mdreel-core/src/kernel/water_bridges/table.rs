@@ -1,15 +1,16 @@
-//! Tables of the hydrogen bonds of water bridges, and which of them follow one another.
+//! Tables of the hydrogen bonds of water bridges, and of pairs of consecutive bonds.
 
 use serde::{Deserialize, Serialize};
 
 use crate::reduce::{Own, Value};
 
-/// For each bond, from its end that is nearer to the first group to the other: the place of an atom and of its heavy
-/// atom ([`super::NO_ATOM`] for an acceptor), and the same of the other end; its distance (Å) and its angle (degrees); and pairs of
-/// consecutive bonds, numbered from 0 in each frame.
+/// The atoms of each bond, its distance (Å) and angle (degrees), and the pairs of consecutive bonds.
+///
+/// The atoms are those of the end nearer to the first group, followed by those of the other end. Each end consists of the index
+/// of an atom and of its heavy atom ([`super::NO_ATOM`] for an acceptor). Pairs number the bonds of each frame from 0.
 pub type BridgeBonds = (Vec<[u32; 4]>, Vec<[f64; 2]>, Vec<[u32; 2]>);
 
-/// The bonds of frames: one table for each block, which merge in the order of the blocks.
+/// The bonds of a block of frames. The tables of blocks are merged in the order of the blocks.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct BridgeTable {
     atoms: Vec<[u32; 4]>,
@@ -40,7 +41,7 @@ impl BridgeTable {
         self.pairs.extend(next.pairs);
     }
 
-    /// Takes the bonds of all frames, one frame after the other.
+    /// Takes the bonds of all frames, one frame after another.
     pub fn take(&mut self) -> BridgeBonds {
         let BridgeTable { atoms, measures, pairs } = std::mem::take(self);
         (atoms, measures, pairs)

@@ -12,7 +12,7 @@ type Frame = Vec<[f32; 3]>;
 /// An atom and its heavy atom, or [`NO_ATOM`], at both ends.
 type Key = [u32; 4];
 
-/// Two hydrogens follow each of `N_SITES` heavy atoms.
+/// Number of heavy atoms. Each is followed by two hydrogens.
 const N_SITES: u32 = 12;
 const N_ATOMS: usize = 36;
 
@@ -21,7 +21,7 @@ fn sites() -> BridgeSites {
     let hydrogens =
         (0..N_SITES).filter(|site| site % 5 != 1).flat_map(|site| [[site, 3 * site + 1], [site, 3 * site + 2]]);
     BridgeSites {
-        // The first group has two sites in a residue. Residues are not in the order of the atoms.
+        // Two sites of the first group are in the same residue. Residues are not in the order of the atoms.
         residues: vec![9, 9, 3, 4, 8, 7, 6, 5, 2, 1, 0, 10],
         are_acceptors: (0..N_SITES).map(|site| site % 7 != 3).collect(),
         hydrogens: hydrogens.collect(),
@@ -29,7 +29,7 @@ fn sites() -> BridgeSites {
     }
 }
 
-/// Sites of the first group, the second group, and the water.
+/// Returns the sites of the first group, the second group and the water.
 fn groups(overlap: bool) -> [Vec<u32>; 3] {
     if overlap {
         [vec![0, 1, 2, 3], vec![1, 2, 4, 5], (5..12).collect()]
@@ -42,22 +42,23 @@ fn places(of: &[Vec<u32>; 3]) -> [Vec<u32>; 3] {
     of.each_ref().map(|sites| sites.iter().map(|site| 3 * site).collect())
 }
 
-/// What a network consists of, and how many bridges it has.
+/// The contents of a network, and the number of its bridges.
 #[derive(Debug, Default, PartialEq)]
 struct Found {
     starts: BTreeMap<Key, [i64; 2]>,
-    /// With whether it is a start.
+    /// Bonds, with a flag that marks those that start at the first group.
     bonds: BTreeSet<(bool, Key)>,
     pairs: BTreeSet<[(bool, Key); 2]>,
     n_bridges: u64,
 }
 
-/// Distances and angles as integers, so that the last bits do not count.
+/// Rounds distances and angles to integers, so that the last bits do not affect comparisons.
 fn rounded([distance, angle]: [f64; 2]) -> [i64; 2] {
     [(distance * 1e6).round() as i64, (angle * 1e4).round() as i64]
 }
 
-/// Every pair of a donor and an acceptor, then every route, one after the other. Returns also how near a bond is to a limit.
+/// Returns the expected network, from a loop over all pairs of donor and acceptor and then over all routes, and the smallest
+/// difference of a bond from a limit.
 fn expected(
     frame: &Frame,
     cell: Option<&UnitCell>,
@@ -144,7 +145,7 @@ fn expected(
             found.bonds.extend(named);
         }
     }
-    // All walks through the network, also those that are made of pieces of different routes.
+    // The bridges are all walks through the network, including those that combine parts of different routes.
     let mut walks: Vec<Vec<(bool, Key)>> = found.starts.keys().map(|&key| vec![(true, key)]).collect();
     while let Some(walk) = walks.pop() {
         let last = walk[walk.len() - 1];
@@ -157,7 +158,7 @@ fn expected(
     (found, margin)
 }
 
-/// The networks of the frames of a tally.
+/// Returns the networks of the frames of a tally.
 fn found(mut tally: Tally, n_frames: usize) -> Vec<Found> {
     let (atoms, measures, pairs) = tally.own[0].here::<BridgeTable>().unwrap().take();
     let columns: [Vec<usize>; 4] = std::array::from_fn(|k| tally.rows.column(k).map(|n| n as usize).collect());
@@ -249,7 +250,7 @@ proptest! {
     }
 }
 
-/// Two heavy atoms 60 Å apart, and waters between them, each donating to the next.
+/// Creates two heavy atoms at the ends of a line of waters, spaced by 3 Å, in which each atom or water donates to the next.
 fn chain(n_waters: u32) -> (Frame, BridgeSites, [Group; 3]) {
     let at = |x: f32| [x, 0.0, 0.0];
     let (mut frame, mut sites) = (vec![at(0.0), at(1.0)], BridgeSites::default());
