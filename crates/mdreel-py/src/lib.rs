@@ -1,5 +1,5 @@
-//! The Python face of mdreel-core: one file for each file of the core that it exposes. Nothing is computed here; the
-//! interpreter is released around every call of the core.
+//! The Python bindings of mdreel-core, with one file for each file of the core that they expose. The bindings compute nothing
+//! themselves, and release the interpreter around every call of the core.
 
 mod allocator;
 mod block;
@@ -161,8 +161,8 @@ mod _core {
     #[pymodule_export]
     use crate::transform::{Transformation, centered, spanning_forest, superposed, whole, without_jumps, wrapped};
 
-    /// Looks up numpy's functions now: rust-numpy does it when it first makes or borrows an array, running code of Python,
-    /// and panics where a Ctrl-C interrupts that.
+    /// Looks up NumPy's functions when the module is loaded. Otherwise, rust-numpy looks them up when it first makes or borrows
+    /// an array. That executes Python code, and rust-numpy panics if Ctrl-C interrupts it.
     #[pymodule_init]
     fn find_numpy(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.py().import("numpy")?;

@@ -1,4 +1,4 @@
-//! Plans.
+//! Plans, which divide a run into blocks.
 
 use mdreel_core::plan as core;
 use pyo3::prelude::*;
