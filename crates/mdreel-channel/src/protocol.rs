@@ -253,7 +253,8 @@ impl Ring<'_> {
         self.control.sleeps.store(0, Ordering::Relaxed);
     }
 
-    /// Registers the consumer with cursor `number`, which wants the frame at `position` or the first available frame after it.
+    /// Registers the consumer with cursor `number`, which wants the frame at `position` or the first available frame
+    /// after it. Returns the position that it wants.
     pub(crate) fn join(&self, number: usize, position: u64, takes_latest: bool) -> u64 {
         let cursor = &self.cursors[number];
         self.room.n_used.fetch_max(number as u64 + 1, Ordering::AcqRel);
@@ -321,7 +322,7 @@ impl Ring<'_> {
         position.max(self.control.tail.load(Ordering::Acquire))
     }
 
-    /// Returns whether `head` is after `position`, so that there may be frames at `position` or after it.
+    /// Returns whether there are frames at `position` or after it.
     pub(crate) fn is_there(&self, position: u64) -> bool {
         self.control.head.load(Ordering::Acquire) > position
     }

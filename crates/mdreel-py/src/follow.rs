@@ -74,7 +74,7 @@ pub(crate) fn await_frame(py: Python<'_>, source: &dyn CoreSource, frame: u64) -
 }
 
 /// Wait until a frame of a trajectory that grows is there, the end has come, or so many s are over. From now on only every
-/// `step`-th frame from that one on is wanted. Returns how many frames are there, and whether no more will come.
+/// `step`-th frame from that one on is wanted. Returns the number of available frames, and whether no more will come.
 #[pyfunction]
 pub(crate) fn await_arrival(
     py: Python<'_>,

@@ -46,7 +46,7 @@ mod transform;
 
 use pyo3::prelude::*;
 
-/// The core, as Python sees it.
+/// The Python module of the core.
 #[pymodule]
 mod _core {
     use numpy::{PyArray1, PyArrayMethods};
@@ -183,8 +183,8 @@ mod _core {
     }
 }
 
-/// What the core knows of channels without arrays. A process that imports this module instead of the core does not load NumPy, which
-/// would take more of its memory than everything else.
+/// The functions of channels that need no arrays. A process that imports this module instead of the core does not load NumPy,
+/// which would take more memory than the rest of the process.
 #[cfg(target_os = "linux")]
 #[pymodule]
 mod _without_arrays {

@@ -179,7 +179,7 @@ impl Part {
     fn merge(&mut self, py: Python<'_>, mut next: PyRefMut<'_, Self>) -> PyResult<()> {
         self.whole(py)?;
         if !next.part.located.is_empty() {
-            next.whole(py)?; // its frames are numbered anew
+            next.whole(py)?; // The frames of `next` get new numbers.
         }
         let (end, came) = (next.part.blocks.end, next.came.take());
         self.part.merge(next.taken(end));

@@ -79,7 +79,7 @@ pub(crate) fn helix_eigenvalues<'py>(
 pub(crate) struct Residues<'py>(PyReadonlyArray2<'py, u32>, PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, bool>);
 
 impl<'py> Residues<'py> {
-    /// Returns the residues of the core. Their hydrogens are these atoms, or placed where they must be if `None` is given.
+    /// Returns the residues of the core. The hydrogen of each donor is its atom in `hydrogens`, or is placed if there is none.
     fn given(&self, hydrogens: Option<&[u32]>) -> PyResult<Vec<Residue>> {
         let Residues(backbone, chains, donors) = self;
         let backbones = rows::<u32, 4>(backbone, "a backbone has 4 atoms")?;

@@ -61,8 +61,8 @@ fn copies<'py>((numbers, starts, atoms): Residues<'py>) -> (Copied<'py>, Copied<
     (copied(numbers), copied(starts), copied(atoms))
 }
 
-/// Converts the table to arrays: numbers of both residues (n_pairs, 2), frames in contact, number of contact events, first and
-/// last frame, sums of distances, and smallest distances. If series are kept, the pair and the distance of each contact follow.
+/// Converts the table to arrays: numbers of both residues (n_pairs, 2), frames in contact, uninterrupted stays in contact, first
+/// and last frame, sums of distances, and smallest distances. If series are kept, the pair and the distance of each contact follow.
 pub(crate) fn arrays<'py>(py: Python<'py>, table: &mut ContactTable) -> PyResult<Bound<'py, PyAny>> {
     let (pairs, series) = table.take();
     let counts = |of: fn(&PairStatistics) -> u64| pairs.iter().map(of).collect::<Vec<u64>>().into_pyarray(py);
