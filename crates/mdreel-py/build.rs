@@ -1,14 +1,15 @@
-//! Compiles the library for programs that know nothing of mdreel (`crates/mdreel-preload`), which the extension carries as bytes; and
-//! finds the commit that the extension is built from.
+//! Compiles the preloaded library for programs without mdreel support (`crates/mdreel-preload`), whose bytes the extension
+//! contains. Also finds the commit that the extension is built from.
 //!
-//! The library by `rustc` alone, as it has no dependencies: it is there whichever way the extension is built, and needs no second step.
+//! `rustc` alone compiles the library, as it has no dependencies. The library is therefore available however the extension is
+//! built, without a second build step.
 
 use std::env;
 use std::error::Error;
 use std::path::Path;
 use std::process::Command;
 
-/// The commit of the checkout that this is built in; empty in a source distribution, and where there is no git.
+/// Returns the commit of this checkout. It is empty in a source distribution, and if there is no git.
 fn commit(checkout: &Path) -> String {
     if !checkout.join(".git").exists() {
         return String::new();
@@ -18,7 +19,7 @@ fn commit(checkout: &Path) -> String {
         let said = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
         Some(said.trim().to_owned())
     };
-    // These change with each commit, and where another one is checked out.
+    // These files change with each commit and each checkout of another one.
     for name in ["HEAD", "logs/HEAD"] {
         let place =
             git(&["rev-parse", "--git-path", name]).map(|path| checkout.join(path)).filter(|path| path.exists());
@@ -43,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         && is("CARGO_CFG_TARGET_ENV", &["gnu"])
         && is("CARGO_CFG_TARGET_ARCH", &["x86_64", "aarch64"]);
     if !is_supported {
-        // The extension says so when it is asked for the library.
+        // The extension reports this when a caller requests the library.
         return Ok(std::fs::write(library, [])?);
     }
     let mut command = Command::new(env::var("RUSTC")?);

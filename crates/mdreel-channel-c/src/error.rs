@@ -1,4 +1,4 @@
-//! What a function says that has failed: a number, and a message for the thread that has called it.
+//! Errors of the C interface: a number, and a message for the calling thread.
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int};
@@ -6,20 +6,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mdreel_core::Error;
 
-/// A null pointer, a number that names nothing, text that is not UTF-8.
+/// The number for an invalid argument: a null pointer, an unknown number, or text that is not UTF-8.
 const ARGUMENT: c_int = 1;
-/// A mistake of ours.
+/// The number for an internal error of mdreel.
 const INTERNAL: c_int = 9;
 
 thread_local! {
     static LAST: RefCell<CString> = RefCell::default();
 }
 
-/// Why a call has failed.
+/// The reason why a call has failed.
 pub(crate) enum Failure {
-    /// The caller's mistake.
+    /// An error of the caller.
     Argument(String),
-    /// What the core says.
+    /// An error from the core.
     Core(Error),
 }
 
@@ -51,9 +51,9 @@ impl Failure {
     }
 }
 
-/// Calls `body`, and says what came of it as C does.
+/// Calls `body`, and converts its outcome to a number and a message for C.
 pub(crate) fn guarded(body: impl FnOnce() -> Result<(), Failure>) -> c_int {
-    // What a panic leaves behind is seen by the caller as a producer that has failed.
+    // Unwind safety: after a panic, the caller sees a producer that has failed.
     let (number, message) = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => (0, String::new()),
         Ok(Err(failure)) => (failure.number(), failure.message()),
@@ -64,7 +64,7 @@ pub(crate) fn guarded(body: impl FnOnce() -> Result<(), Failure>) -> c_int {
     number
 }
 
-/// The message of the last call on this thread, empty if that has succeeded. It stays until the next call.
+/// Returns the message of the last call on this thread, empty if that call succeeded. The pointer is valid until the next call.
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn mdreel_last_error() -> *const c_char {
     LAST.with_borrow(|last| last.as_ptr())

@@ -1,4 +1,4 @@
-//! A frame, as C hands it over.
+//! A frame in the layout of C.
 
 use std::ffi::c_void;
 
@@ -9,7 +9,7 @@ use mdreel_channel::section::DataType;
 use crate::error::Failure;
 use crate::settings::KINDS;
 
-/// `mdreel_frame`.
+/// The struct `mdreel_frame`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CFrame {
@@ -22,22 +22,22 @@ pub(crate) struct CFrame {
 }
 
 impl CFrame {
-    /// When the frame was.
+    /// Returns the step, the time and the cell of the frame.
     ///
     /// # Safety
     ///
     /// `cell` is null, or points to 9 numbers.
     pub(crate) unsafe fn moment(&self) -> Moment {
-        // SAFETY: the caller's promise; numbers of C may lie anywhere.
+        // SAFETY: the caller guarantees the pointer. The read is unaligned because C may align the numbers arbitrarily.
         let cell = (!self.cell.is_null()).then(|| unsafe { self.cell.cast::<[f64; 9]>().read_unaligned() });
         Moment { step: self.step, time: self.time, cell }
     }
 
-    /// The sections that it has, of those that the channel was opened with.
+    /// Returns the sections of the frame. A section that the channel was opened without is an error.
     ///
     /// # Safety
     ///
-    /// Each pointer is null, or points to `length` bytes that nobody writes to as long as the result is there.
+    /// Each pointer is null, or points to `length` bytes that no thread writes to during the lifetime of the result.
     pub(crate) unsafe fn sections(
         &self,
         allowed: u32,
@@ -52,7 +52,8 @@ impl CFrame {
             if allowed & bit == 0 {
                 return Err(Failure::Argument(format!("{name}: the channel was opened without")));
             }
-            // SAFETY: not null, as was just seen; the length is at most `isize::MAX`; the rest is the caller's promise.
+            // SAFETY: the pointer is not null, as checked above, and the length is at most `isize::MAX`. The caller guarantees
+            // the rest.
             let bytes = unsafe { std::slice::from_raw_parts(pointer.cast::<u8>(), length) };
             sections.push(Section { kind, data_type, bytes });
         }

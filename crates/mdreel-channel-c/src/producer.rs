@@ -14,10 +14,10 @@ use crate::error::{Failure, guarded};
 use crate::frame::CFrame;
 use crate::settings::{CSettings, path, seconds};
 
-/// How often a producer counts the consumers that it waits for.
+/// The interval at which a producer counts the consumers that it waits for.
 const POLL: Duration = Duration::from_millis(20);
 
-/// `mdreel_producer`: what its pointers point to is nobody else's business.
+/// The struct `mdreel_producer`, which is opaque to C.
 pub(crate) struct CProducer {
     producer: Producer,
     settings: CSettings,
@@ -28,8 +28,8 @@ pub(crate) struct CProducer {
 ///
 /// # Safety
 ///
-/// `channel` is text which ends with a zero, `settings` points to an `mdreel_settings`, and `producer` to a place for a pointer; each
-/// of them may be null, which is an error.
+/// `channel` is text that ends with a zero, `settings` points to an `mdreel_settings`, and `producer` points to a place for a
+/// pointer. Each of them may be null, which is an error.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn mdreel_producer_open(
     channel: *const c_char,
@@ -44,7 +44,7 @@ pub(crate) unsafe extern "C" fn mdreel_producer_open(
             let message = "channels need a processor that stores the lowest byte of a number first";
             return Err(Error::unsupported(message.to_owned()).into());
         }
-        // SAFETY: not null; the rest is the caller's promise, here and below.
+        // SAFETY: not null. The caller guarantees the rest, here and below.
         unsafe { producer.write(std::ptr::null_mut()) };
         // SAFETY: as above.
         let settings = unsafe { settings.read() };
@@ -59,7 +59,7 @@ pub(crate) unsafe extern "C" fn mdreel_producer_open(
     })
 }
 
-/// Waits until a number of consumers have joined.
+/// Waits until `n_consumers` consumers have joined, for at most `wait` seconds.
 ///
 /// # Safety
 ///
@@ -67,7 +67,7 @@ pub(crate) unsafe extern "C" fn mdreel_producer_open(
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn mdreel_producer_await(producer: *mut CProducer, n_consumers: u64, wait: f64) -> c_int {
     guarded(|| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees it.
         let Some(CProducer { producer, path, .. }) = (unsafe { producer.as_ref() }) else {
             return Err(Failure::Argument("mdreel_producer_await: a null pointer".to_owned()));
         };
@@ -95,8 +95,8 @@ pub(crate) unsafe extern "C" fn mdreel_producer_await(producer: *mut CProducer, 
 ///
 /// # Safety
 ///
-/// `producer` comes from `mdreel_producer_open` and is used by one thread at a time; `frame` points to an `mdreel_frame` whose pointers
-/// are null or point to what the header says; `sequence` is null or points to a place for a number.
+/// `producer` comes from `mdreel_producer_open` and is used by one thread at a time. `frame` points to an `mdreel_frame` whose
+/// pointers are null or point to data as the header specifies. `sequence` is null or points to a place for a number.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn mdreel_producer_publish(
     producer: *mut CProducer,
@@ -104,30 +104,30 @@ pub(crate) unsafe extern "C" fn mdreel_producer_publish(
     sequence: *mut u64,
 ) -> c_int {
     guarded(|| {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees it.
         let (producer, frame) = match unsafe { (producer.as_mut(), frame.as_ref()) } {
             (Some(producer), Some(frame)) => (producer, frame),
             _ => return Err(Failure::Argument("mdreel_producer_publish: a null pointer".to_owned())),
         };
         let CProducer { producer, settings, .. } = producer;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees it.
         let sections = unsafe { frame.sections(settings.sections(), settings.section()?) }?;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller guarantees it.
         let moment = unsafe { frame.moment() };
         let published = producer.publish(&moment, &sections)?;
         if !sequence.is_null() {
-            // SAFETY: not null; the rest is the caller's promise.
+            // SAFETY: not null. The caller guarantees the rest.
             unsafe { sequence.write(published.sequence) };
         }
         Ok(())
     })
 }
 
-/// Ends the channel and frees the producer, whatever this returns.
+/// Ends the channel and frees the producer, even if this fails.
 ///
 /// # Safety
 ///
-/// `producer` comes from `mdreel_producer_open`, and is not used again; `reason` is null or text which ends with a zero.
+/// `producer` comes from `mdreel_producer_open` and is not used again. `reason` is null or text that ends with a zero.
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn mdreel_producer_end(
     producer: *mut CProducer,
@@ -138,13 +138,13 @@ pub(crate) unsafe extern "C" fn mdreel_producer_end(
         if producer.is_null() {
             return Err(Failure::Argument("mdreel_producer_end: a null pointer".to_owned()));
         }
-        // SAFETY: not null; the rest is the caller's promise.
+        // SAFETY: not null. The caller guarantees the rest.
         let producer = unsafe { Box::from_raw(producer) };
         let end = match how {
             0 => End::Finished,
             1 => End::Stopped,
             2 if reason.is_null() => End::Failed(String::new()),
-            // SAFETY: not null; the rest is the caller's promise.
+            // SAFETY: not null. The caller guarantees the rest.
             2 => End::Failed(unsafe { CStr::from_ptr(reason) }.to_string_lossy().into_owned()),
             other => {
                 let path = producer.path.display();
@@ -155,7 +155,7 @@ pub(crate) unsafe extern "C" fn mdreel_producer_end(
     })
 }
 
-/// Frees the producer without an end: its consumers are told that it was lost.
+/// Frees the producer without an end. Its consumers report that it was lost.
 ///
 /// # Safety
 ///
@@ -164,7 +164,7 @@ pub(crate) unsafe extern "C" fn mdreel_producer_end(
 pub(crate) unsafe extern "C" fn mdreel_producer_abandon(producer: *mut CProducer) {
     guarded(|| {
         if !producer.is_null() {
-            // SAFETY: not null; the rest is the caller's promise.
+            // SAFETY: not null. The caller guarantees the rest.
             drop(unsafe { Box::from_raw(producer) });
         }
         Ok(())

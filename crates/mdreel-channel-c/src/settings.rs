@@ -1,4 +1,4 @@
-//! How a channel is opened, as C says it.
+//! The settings of a channel in the layout of C.
 
 use std::ffi::{CStr, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
@@ -20,10 +20,10 @@ pub(crate) const KINDS: [(u32, SectionKind, &str); 3] = [
     (2, SectionKind::Velocities, "velocities"),
     (4, SectionKind::Forces, "forces"),
 ];
-/// Longer than this nobody waits.
+/// The longest wait in seconds.
 const LONG: f64 = 1e9;
 
-/// `mdreel_settings`.
+/// The struct `mdreel_settings`.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CSettings {
@@ -44,16 +44,16 @@ pub(crate) struct CSettings {
     retention: u64,
 }
 
-/// Text of C as a path.
+/// Converts text of C to a path.
 ///
 /// # Safety
 ///
-/// The pointer is null, or that of text which ends with a zero.
+/// The pointer is null, or points to text that ends with a zero.
 pub(crate) unsafe fn path(text: *const c_char, what: &str) -> Result<PathBuf, Failure> {
     if text.is_null() {
         return Err(Failure::Argument(format!("{what}: expected text, got a null pointer")));
     }
-    // SAFETY: not null, as was just seen; the rest is the caller's promise.
+    // SAFETY: not null, as checked above. The caller guarantees the rest.
     let bytes = unsafe { CStr::from_ptr(text) }.to_bytes();
     if bytes.is_empty() {
         return Err(Failure::Argument(format!("{what}: expected text, got none")));
@@ -61,7 +61,7 @@ pub(crate) unsafe fn path(text: *const c_char, what: &str) -> Result<PathBuf, Fa
     Ok(PathBuf::from(OsStr::from_bytes(bytes)))
 }
 
-/// A time to wait.
+/// Converts a waiting time in seconds.
 pub(crate) fn seconds(wait: f64) -> Result<Duration, Failure> {
     if !(0.0..=LONG).contains(&wait) {
         return Err(Failure::Argument(format!("wait: expected 0 to {LONG} s, got {wait}")));
@@ -78,12 +78,12 @@ impl CSettings {
         }
     }
 
-    /// The bits of the sections that a frame may have.
+    /// Returns the bits of the sections that a frame may have.
     pub(crate) fn sections(&self) -> u32 {
         self.sections
     }
 
-    /// The data type of the sections, and the bytes that each of them has.
+    /// Returns the data type of the sections, and the number of bytes of each.
     pub(crate) fn section(&self) -> Result<(DataType, usize), Failure> {
         let (data_type, size) = self.data_type()?;
         let length = usize::try_from(self.n_atoms).ok().and_then(|n_atoms| n_atoms.checked_mul(3 * size));
@@ -93,11 +93,11 @@ impl CSettings {
         }
     }
 
-    /// The settings of the core.
+    /// Converts to the settings of the core.
     ///
     /// # Safety
     ///
-    /// `staging` is null, or text which ends with a zero.
+    /// `staging` is null, or points to text that ends with a zero.
     pub(crate) unsafe fn settings(&self) -> Result<Settings, Failure> {
         let refuse = |message: String| Err(Failure::Argument(message));
         if self.size != size_of::<Self>() as u64 {
@@ -126,10 +126,10 @@ impl CSettings {
         let staging = match level {
             None => None,
             Some(level) => {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller guarantees it.
                 let place = unsafe { path(self.staging, "staging") }?;
                 let bytes = (self.retention > 0).then_some(self.retention);
-                // A quarter of what is kept, so that it does not go at once; at most 1 GiB.
+                // A quarter of the retention, so that deleting a segment does not delete everything; at most 1 GiB.
                 let segment = bytes.map_or(1 << 30, |bytes| (bytes / 4).clamp(1, 1 << 30));
                 Some(Staging::open(&place, level, Retention { count: None, bytes, age: None, segment })?)
             }

@@ -1,4 +1,4 @@
-//! The directory of a channel: whose it is, and who may enter.
+//! The directory of a channel, with checks of its owner and its access rights.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use mdreel_core::error::{Error, Result};
 use mdreel_core::writer::final_name::{give_name_until_power_fails, sync_directory};
 
-/// A directory that belongs to the user alone, as was checked.
+/// A directory that was checked to belong to the user, with no rights for others.
 #[derive(Debug, Clone)]
 pub struct Directory {
     path: PathBuf,
 }
 
 impl Directory {
-    /// Makes the directory if it is not there, and checks it.
+    /// Creates the directory if it does not exist, and checks it.
     pub fn create(path: &Path) -> Result<Self> {
         match DirBuilder::new().mode(0o700).create(path) {
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(Error::io(path, error)),
@@ -22,7 +22,7 @@ impl Directory {
         }
     }
 
-    /// Checks a directory: nothing in it is believed unless it is the user's, and nobody else may enter.
+    /// Checks a directory. Its content is trusted only if it belongs to the user and has no rights for others.
     pub(crate) fn open(path: &Path) -> Result<Self> {
         let facts = path.symlink_metadata().map_err(|error| Error::io(path, error))?;
         if !facts.is_dir() {
@@ -32,22 +32,22 @@ impl Directory {
         Ok(Directory { path: path.to_owned() })
     }
 
-    /// The path of a file in it.
+    /// Returns the path of a file in the directory.
     pub(crate) fn join(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }
 
-    /// The directory's path.
+    /// Returns the path of the directory.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Has the disk keep which files there are.
+    /// Syncs the directory, so that the disk keeps the names of its files.
     pub(crate) fn sync(&self) -> Result<()> {
         sync_directory(&self.path).map_err(|error| Error::io(&self.path, error))
     }
 
-    /// Opens a file of it, of the user and nobody else's, and no link.
+    /// Opens a file in the directory. The file must belong to the user, have no rights for others, and not be a link.
     pub(crate) fn open_file(&self, name: &str, options: &mut OpenOptions) -> Result<File> {
         let path = self.join(name);
         let file = options.mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC).open(&path);
@@ -60,8 +60,9 @@ impl Directory {
         Ok(file)
     }
 
-    /// Makes a file of `length` bytes that is whole, or not there: `fill` writes it before it gets its name. A file that must survive
-    /// the machine is synced by `fill`, and the directory afterwards by `sync`.
+    /// Creates a file of `length` bytes that is either complete or absent, because `fill` writes it before it gets its name. For
+    /// a file that must survive a crash of the machine, `fill` syncs the file, and the caller then calls `sync` for the
+    /// directory.
     pub(crate) fn place_file(
         &self,
         name: &str,
@@ -76,14 +77,14 @@ impl Directory {
         }
         let file = self.open_file(&part, OpenOptions::new().read(true).write(true).create_new(true))?;
         if length > 0 {
-            // A full disk says so here, and not by a signal when the memory is touched.
+            // On a full disk, this returns an error; otherwise, a signal would come when the memory is touched.
             let refused = |error: rustix::io::Errno| Error::io(&path, error.into());
             rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, length).map_err(refused)?;
         }
         let outcome = fill(&part_path, &file)
             .and_then(|()| give_name_until_power_fails(&part_path, &path).map_err(|error| Error::io(&path, error)));
         if outcome.is_err() {
-            // On a full disk it would keep the room that is needed elsewhere.
+            // On a full disk, the partial file would occupy space that is needed elsewhere.
             let _ = std::fs::remove_file(&part_path);
         }
         outcome

@@ -1,4 +1,4 @@
-//! The end of a channel: said, never guessed.
+//! The end of a channel, which the producer records explicitly.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,19 +6,19 @@ use super::atomic::Ordering;
 use super::date;
 use super::ring_file::{MOST_REASON, RingHead};
 
-/// How a channel ended.
+/// The way in which a channel ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum End {
-    /// All frames that were meant to come have come.
+    /// All expected frames have been published.
     Finished,
-    /// Somebody has asked the simulation to stop.
+    /// The simulation was asked to stop.
     Stopped,
     /// The simulation has failed, for this reason.
     Failed(String),
 }
 
 impl End {
-    /// Writes the end record; consumers are to be woken afterwards.
+    /// Writes the end record. The caller wakes the consumers afterwards.
     pub(super) fn write(&self, head: &RingHead) {
         let (number, reason) = match self {
             End::Finished => (1, ""),
@@ -38,7 +38,7 @@ impl End {
         head.end.store(number, Ordering::Release);
     }
 
-    /// The end record, if there is one.
+    /// Reads the end record, if there is one.
     pub(super) fn read(head: &RingHead) -> Option<Self> {
         match head.end.load(Ordering::Acquire) {
             0 => None,

@@ -1,23 +1,23 @@
-//! The incarnations of a producer: with which number of a frame a run began.
+//! The epochs of a channel, one for each incarnation of its producer, and the frame numbers with which its runs began.
 
 use super::atomic::Ordering;
 use super::ring_file::{MOST_EPOCHS, RingHead};
 
-/// The first step of a producer that begins a new run.
+/// The resume step of a producer that begins a new run.
 const NEW_RUN: i64 = i64::MIN;
-/// In the table of first numbers: that of a relay, which may lack frames of the epoch before.
+/// A flag in the table of first numbers. It marks the first number of a relay, which may lack frames of the previous epoch.
 pub(super) const UNCERTAIN: u64 = 1 << 63;
 
-/// Where a run began.
+/// The beginning of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Began {
-    /// The number of its first frame that was not published again by a restarted producer.
+    /// The number of the run's first frame that a restarted producer did not publish again.
     pub first: u64,
-    /// Whether that is known for sure.
+    /// Whether `first` is known for sure.
     pub is_certain: bool,
 }
 
-/// Where the run of an epoch began.
+/// Returns where the run of an epoch began.
 pub(super) fn run_of(head: &RingHead, epoch: u64) -> Began {
     let resume_step = |epoch: usize| head.resume_steps[epoch].load(Ordering::Relaxed).cast_signed();
     let mut first = epoch.min(MOST_EPOCHS as u64 - 1) as usize;
@@ -26,7 +26,7 @@ pub(super) fn run_of(head: &RingHead, epoch: u64) -> Began {
         if lowest == NEW_RUN {
             break;
         }
-        // Otherwise all frames of that epoch were published again.
+        // Otherwise, a later epoch has published all frames of this epoch again.
         if resume_step(epoch).max(0) < lowest {
             first = epoch;
         }
@@ -36,8 +36,8 @@ pub(super) fn run_of(head: &RingHead, epoch: u64) -> Began {
     Began { first: word & !UNCERTAIN, is_certain: word & UNCERTAIN == 0 }
 }
 
-/// How many of the numbers from `from` to before `to` stand for frames that should have come: all, but for those that a relay has
-/// passed over at the beginning of an epoch.
+/// Returns how many of the numbers from `from` to before `to` stand for frames that should have come. These are all numbers
+/// except those that a relay has passed over at the beginning of an epoch.
 pub(super) fn n_missing(head: &RingHead, from: u64, to: u64) -> u64 {
     let n_all = to.saturating_sub(from);
     if n_all == 0 {

@@ -1,12 +1,13 @@
-//! Forked children: they must not keep their parent's locks.
+//! Files that hold locks, and their replacement in forked children.
 //!
 //! A child that was forked without `exec` has all open files of its parent, and the kernel drops a lock of an open file
-//! (`F_OFD_SETLK`) with the last descriptor of it: a parent that dies would count as alive for as long as its child lives, and its
-//! successor could not take the lock. So descriptors that hold locks are listed here, and before `fork` returns in the child, it puts
-//! a file without meaning in the place of each of them. They are not closed: their owners, of which the child has copies, will do that.
+//! (`F_OFD_SETLK`) only with the file's last descriptor. A parent that dies would therefore count as alive for as long as its
+//! child lives, and its successor could not take the lock. This module lists the descriptors that hold locks. Before `fork`
+//! returns in the child, a handler replaces each of them with a placeholder file. The handler does not close them, because their
+//! owners, of which the child has copies, will do that.
 //!
-//! Handlers of `fork` and what they look at belong to the process, so that the list does, too. What a handler does in the child is
-//! atomic instructions and system calls, as other threads may have held any lock of the process.
+//! Handlers of `fork` and the data that they read belong to the process, and so does the list. In the child, the handler executes
+//! only atomic instructions and system calls, as other threads may have held any lock of the process.
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, IntoRawFd};
@@ -15,18 +16,18 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
 use mdreel_core::error::{Error, Result};
 
-/// Not a descriptor.
+/// The value of an entry without a descriptor.
 const NONE: i32 = -1;
-/// How many files may hold locks at a time: a consumer has one, a producer with a staging two.
+/// The number of files that may hold locks at a time. A consumer has one; a producer with staging has two.
 const MOST: usize = 4096;
 /// The descriptors that hold locks.
 static LISTED: [AtomicI32; MOST] = [const { AtomicI32::new(NONE) }; MOST];
-/// The file that children get instead.
+/// The descriptor of the placeholder file that children get instead.
 static NOTHING: AtomicI32 = AtomicI32::new(NONE);
 static IS_REGISTERED: AtomicBool = AtomicBool::new(false);
 static BEGUN: AtomicU64 = AtomicU64::new(0);
 static ENDED: AtomicU64 = AtomicU64::new(0);
-/// How many forks lie between the process that was started and this one.
+/// The number of forks between the process that was started and this one.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
 /// A file that forked children do not keep.
@@ -39,11 +40,11 @@ pub(super) struct Unshared {
 }
 
 impl Unshared {
-    /// The file that `open` opens, once or more than once.
+    /// Opens a file with `open`, which may be called more than once.
     pub(super) fn open(path: &Path, open: impl Fn() -> Result<File>) -> Result<Self> {
         register().map_err(|error| Error::io(path, error))?;
         loop {
-            // Read in this order, equal numbers say that no fork was going on.
+            // Because of this order, equal numbers mean that no fork was in progress.
             let ended = ENDED.load(Ordering::SeqCst);
             let begun = BEGUN.load(Ordering::SeqCst);
             if ended >= begun {
@@ -54,25 +55,25 @@ impl Unshared {
                 if BEGUN.load(Ordering::SeqCst) == begun {
                     return Ok(unshared);
                 }
-                // A fork on another thread may have come between the opening and the list. What its child has then is a file that
-                // has no locks yet, and will not get any.
+                // A fork on another thread may have come between opening and listing the file. Its child then has a file that has
+                // no locks yet and will not get any.
             }
             std::thread::yield_now();
         }
     }
 
-    /// The file, unless this process is a child that was forked after it was opened.
+    /// Returns the file, unless this process is a child that was forked after the file was opened.
     pub(super) fn get(&self) -> Result<&File> {
         self.check()?;
         Ok(&self.file)
     }
 
-    /// Whether this process has opened it.
+    /// Returns whether this process has opened the file.
     pub(super) fn is_ours(&self) -> bool {
         self.generation == GENERATION.load(Ordering::Relaxed)
     }
 
-    /// Refuses what a forked child must not do.
+    /// Returns an error if this process is a child that was forked after the file was opened.
     pub(super) fn check(&self) -> Result<()> {
         if self.is_ours() {
             return Ok(());
@@ -84,7 +85,7 @@ impl Unshared {
 
 impl Drop for Unshared {
     fn drop(&mut self) {
-        // The child has cleared the list, and may have used its places for what it has opened.
+        // The child has cleared the list, and may have used its entries for files that it has opened itself.
         if self.is_ours() {
             LISTED[self.place].store(NONE, Ordering::SeqCst);
         }
@@ -98,18 +99,18 @@ fn list(path: &Path, descriptor: i32) -> Result<usize> {
     place.ok_or_else(|| Error::unsupported(format!("one process has {MOST} channels open")).in_file(path))
 }
 
-/// Has the handlers called from now on.
+/// Registers the fork handlers once.
 fn register() -> std::io::Result<()> {
     if IS_REGISTERED.load(Ordering::Acquire) {
         return Ok(());
     }
-    // Two threads may come here at the same time; what the handlers do may be done twice.
+    // Two threads may reach this point at the same time. Registering the handlers twice does no harm.
     let nothing = rustix::event::eventfd(0, rustix::event::EventfdFlags::CLOEXEC)?;
     if NOTHING.compare_exchange(NONE, nothing.as_raw_fd(), Ordering::SeqCst, Ordering::Relaxed).is_ok() {
-        // It stays open for as long as the process lives.
+        // The descriptor stays open for as long as the process lives.
         let _ = nothing.into_raw_fd();
     }
-    // SAFETY: the handlers are functions that stay, and do nothing but what a handler may do.
+    // SAFETY: the handlers are functions with a static lifetime, and they do only what a fork handler may do.
     let outcome = unsafe { pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
     if outcome != 0 {
         return Err(std::io::Error::from_raw_os_error(outcome));
@@ -120,7 +121,7 @@ fn register() -> std::io::Result<()> {
 
 type Handler = extern "C" fn();
 
-// The crate of the C library has it for other systems only.
+// The `libc` crate declares this function for other systems only.
 unsafe extern "C" {
     fn pthread_atfork(before: Option<Handler>, parent: Option<Handler>, child: Option<Handler>) -> libc::c_int;
 }
@@ -138,16 +139,16 @@ extern "C" fn in_child() {
     let nothing = NOTHING.load(Ordering::SeqCst);
     for place in &LISTED {
         let descriptor = place.swap(NONE, Ordering::SeqCst);
-        // SAFETY: both are descriptors of this process; the second one is the child's copy of a file that it must not keep.
+        // SAFETY: both are descriptors of this process. The second one is the child's copy of a file that it must not keep.
         let give_up = || unsafe { libc::dup3(nothing, descriptor, libc::O_CLOEXEC) };
         while descriptor != NONE && give_up() == -1 && is_to_be_tried_again() {}
     }
-    // Other threads that were forking have no copy here.
+    // Other threads that were forking do not exist in the child.
     ENDED.store(BEGUN.load(Ordering::SeqCst), Ordering::SeqCst);
 }
 
-/// Whether the last system call was interrupted, or met another one that was opening the same descriptor.
+/// Returns whether the last system call was interrupted, or collided with another one that was opening the same descriptor.
 fn is_to_be_tried_again() -> bool {
-    // SAFETY: the address of this thread's own number.
+    // SAFETY: the address is that of this thread's own error number.
     matches!(unsafe { *libc::__errno_location() }, libc::EINTR | libc::EBUSY)
 }

@@ -1,9 +1,9 @@
-//! Groups: consumers whose results and places in the stream are committed together.
+//! Groups of consumers. A member of a group commits its result together with its place in the stream.
 //!
-//! A commit replaces one small file of the member, in which there is which frames it has had, and the state of its result. So the
-//! two never disagree: a member that died goes on from its last commit, frames that it had behind that are handed out again, and
-//! nothing is in a committed result twice or not at all. What a member has done outside of that state (a line that it has written to
-//! another file) is done again for these frames.
+//! A commit replaces one small file of the member. The file contains the frames that the member has processed and the state of
+//! its result, so the two never disagree. A member that died continues from its last commit and receives the frames after it
+//! again. No frame is therefore in a committed result twice, and none is left out. Effects outside that state (for example, a
+//! line that the member has written to another file) are repeated for these frames.
 
 pub mod file;
 pub(crate) mod settled;
@@ -23,37 +23,38 @@ use file::{Facts, Identity, MOST_BLOB, Mode, State};
 use mdreel_core::error::{Error, Result};
 use share::{FIRST_MEMBER, Share};
 
-/// The byte that is locked while it is said what a group is.
+/// The byte whose lock protects the definition of a group.
 const FACTS: u64 = 0;
-/// So long it takes at most to say what a group is.
+/// The longest time to wait for another member that defines a group.
 const LONG: Duration = Duration::from_secs(10);
 
-/// Who joins which group.
+/// The parameters with which a member joins a group.
 #[derive(Debug, Clone, Copy)]
 pub struct Membership<'a> {
     /// The name of the group.
     pub group: &'a str,
-    /// The name of the member, under which it comes again.
+    /// The name of the member. It rejoins under the same name.
     pub member: &'a str,
-    /// Which frames a member gets.
+    /// The mode of the group, which determines which frames a member gets.
     pub mode: Mode,
-    /// Where the group begins if it is new. `Start::Latest` is the frame that comes next then, for members that join later, too.
+    /// The start of the group if it is new. `Start::Latest` means the frame that comes next at that time, also for members that
+    /// join later.
     pub start: Start,
 }
 
-/// A group as its files say it is.
+/// A group as recorded in its files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
-    /// Its name.
+    /// The name of the group.
     pub name: String,
-    /// What it is.
+    /// The properties of the group.
     pub facts: Facts,
-    /// Its members, in the order of their names, and what each has committed.
+    /// The members, in the order of their names, with the last commit of each.
     pub members: Vec<(String, State)>,
 }
 
 impl Group {
-    /// The first frame that may still be wanted.
+    /// Returns the number of the first frame that the group may still need.
     fn first_wanted(&self) -> u64 {
         let from = self.members.iter().map(|(_, state)| state.from);
         let from = if self.facts.mode == Mode::Share { from.max() } else { from.min() };
@@ -74,15 +75,15 @@ pub struct Member {
     mode: Mode,
     reader: CatchUp,
     state: State,
-    /// How many frames had been missed before this process joined.
+    /// The number of frames missed before this process joined.
     missed_before: u64,
-    /// The frame that was handed out last.
+    /// The last frame that was handed out.
     last: Option<Identity>,
     share: Share,
 }
 
 impl Member {
-    /// Joins a group of the channel in a directory. A member that has been there before goes on behind its last commit.
+    /// Joins a group of the channel in a directory. A member that has joined before continues after its last commit.
     pub fn join(channel: &Path, membership: Membership<'_>) -> Result<Self> {
         let Membership { group, member, mode, .. } = membership;
         file::check_name("group", group)?;
@@ -98,7 +99,7 @@ impl Member {
         let is_new = state.is_none();
         let state = state.unwrap_or_else(|| State { from: facts.first(), ..State::default() });
         if is_new {
-            // What it has not committed stays from now on.
+            // From now on, the staging keeps the frames that the member has not committed.
             file::write_state(&directory, (group, member), &state, is_synced)?;
         }
         let mut share = Share::default();
@@ -117,31 +118,32 @@ impl Member {
         Ok(Member { path, group, name, directory, is_synced, locks, mode, reader, state, missed_before, last, share })
     }
 
-    /// What holds for all frames.
+    /// Returns the properties that all frames share.
     pub fn manifest(&self) -> &Manifest {
         self.reader.manifest()
     }
 
-    /// What this member has committed, in this process or before.
+    /// Returns the last commit of this member, made in this process or an earlier one.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// Frames that this member could not have any more.
+    /// Returns the number of frames that this member could not get.
     pub fn missed(&self) -> u64 {
         self.missed_before + self.reader.missed() + self.share.missed
     }
 
-    /// The next frame for this member, or the end; see `Consumer::next`.
+    /// Returns the next frame for this member, or the end; see `Consumer::next`.
     ///
-    /// A member that shares, and has nothing that is not committed, is told of the end when all others have committed what they
-    /// have, or died and left it to this one. One that has something is told at once: it has to commit, and may ask again.
+    /// In a group that shares frames, a member without uncommitted frames receives the end when all others have committed their
+    /// frames, or have died and this member has processed theirs. A member with uncommitted frames receives the end at once: it
+    /// has to commit, and may call `next` again.
     pub fn next(&mut self, at_most: Duration) -> Result<Next<'_>> {
         let found = self.find(at_most)?;
         Ok(self.reader.hand_out(found))
     }
 
-    /// As `next`, of a frame that who asks has to give back.
+    /// Finds the next frame as `next` does. The caller has to give the frame back.
     pub(super) fn find(&mut self, at_most: Duration) -> Result<Found> {
         self.locks.check()?;
         let found = match self.mode {
@@ -162,7 +164,7 @@ impl Member {
         &mut self.reader
     }
 
-    /// Commits all frames that were handed out, with the state of the result that has them.
+    /// Commits all frames that were handed out. `blob` is the state of the result that includes them.
     pub fn commit(&mut self, blob: &[u8]) -> Result<()> {
         let last = match self.mode {
             Mode::Broadcast => self.last,
@@ -171,8 +173,9 @@ impl Member {
         self.commit_through(last, blob)
     }
 
-    /// Commits the frames that were handed out up to this one, with the state of the result that has them and no others. With
-    /// `None`, only the state is another one. When this returns, the commit is there, and when it fails, the one before is.
+    /// Commits the frames that were handed out up to `through`. `blob` is the state of the result that includes these frames and
+    /// no others. With `None`, only the state changes. After success, the commit is in effect; after an error, the previous one
+    /// is.
     pub(crate) fn commit_through(&mut self, through: Option<Identity>, blob: &[u8]) -> Result<()> {
         self.locks.check()?;
         if blob.len() > MOST_BLOB {
@@ -211,18 +214,18 @@ impl Member {
         Error::mismatch(message).in_file(&self.path)
     }
 
-    /// What the members of the group have committed, in the order of their names: what a result that was shared is made of.
+    /// Returns the last commits of the group's members, in the order of their names. Together they form the shared result.
     pub(crate) fn states(&self) -> Result<Vec<(String, State)>> {
         states(&self.directory, &self.group)
     }
 
-    /// Leaves the group for now, and keeps the frames that are held.
+    /// Leaves the group for now, but keeps the frames that the caller holds.
     pub(super) fn step_aside(&mut self) -> Result<()> {
         self.locks.give_back_all()
     }
 
-    /// Leaves the group for now. What was handed out and not committed goes to others, if they share, or to this one when it comes
-    /// again.
+    /// Leaves the group for now. Its uncommitted frames go to other members if the group shares frames; otherwise, this member
+    /// receives them again when it rejoins.
     pub fn leave(self) {}
 }
 
@@ -230,7 +233,7 @@ fn member_byte(member: &str) -> u64 {
     FIRST_MEMBER + (file::number(member) >> 3)
 }
 
-/// What a group is. Who comes first says it.
+/// Returns the properties of a group. The first member to join defines them.
 fn agree(
     channel: &Path,
     directory: &Directory,
@@ -270,8 +273,8 @@ fn agree(
     Ok(facts)
 }
 
-/// Makes a group of the channel in a directory, which begins with the frame that comes next and has no members yet. A group that is
-/// there stays as it is.
+/// Creates a group of the channel in a directory. The group begins with the next frame and has no members yet. An existing group
+/// does not change.
 pub fn declare(channel: &Path, group: &str, mode: Mode) -> Result<()> {
     file::check_name("group", group)?;
     let (directory, is_synced) = file::place(channel)?;
@@ -282,7 +285,7 @@ pub fn declare(channel: &Path, group: &str, mode: Mode) -> Result<()> {
 fn states(directory: &Directory, group: &str) -> Result<Vec<(String, State)>> {
     let mut states = Vec::new();
     for member in file::members(directory, group)? {
-        // A group may be removed meanwhile.
+        // The group may have been removed in the meantime.
         if let Some((state, _)) = file::read_state(directory, group, &member)? {
             states.push((member, state));
         }
@@ -290,7 +293,7 @@ fn states(directory: &Directory, group: &str) -> Result<Vec<(String, State)>> {
     Ok(states)
 }
 
-/// The groups of the channel in a directory.
+/// Returns the groups of the channel in a directory.
 pub fn groups(channel: &Path) -> Result<Vec<Group>> {
     groups_in(&file::place(channel)?.0)
 }
@@ -306,12 +309,13 @@ fn groups_in(directory: &Directory) -> Result<Vec<Group>> {
     Ok(all)
 }
 
-/// The first frame that one of the groups in a directory may still want; `None` without groups.
+/// Returns the number of the first frame that one of the groups in a directory may still need; `None` without groups.
 pub(super) fn first_wanted(directory: &Directory) -> Result<Option<u64>> {
     Ok(groups_in(directory)?.iter().map(Group::first_wanted).min())
 }
 
-/// Removes a group of the channel in a directory, with all that its members have committed. `Stream` if one of them lives.
+/// Removes a group of the channel in a directory, with all commits of its members. Returns a `Stream` error if one of them is
+/// alive.
 pub fn remove(channel: &Path, group: &str) -> Result<()> {
     file::check_name("group", group)?;
     let (directory, _) = file::place(channel)?;

@@ -1,10 +1,10 @@
-//! How far consumers are behind, and for which of them a producer waits.
+//! The lag of consumers, and the consumers for which a producer waits.
 
 use super::atomic::Ordering;
 use super::protocol::{Cursor, Ring};
 
 impl Ring<'_> {
-    /// How far the consumer of each cursor is behind, in frames, for those that take every frame.
+    /// Returns the lag of each consumer that takes every frame, in frames, with the number of its cursor.
     pub(crate) fn lags(&self) -> impl Iterator<Item = (usize, u64)> {
         let (tail, head) = (self.control.tail.load(Ordering::Acquire), self.control.head.load(Ordering::Acquire));
         let wanted = self.used().iter().enumerate().filter_map(|(number, cursor)| Some((number, cursor.wanted()?)));
@@ -16,8 +16,8 @@ impl Ring<'_> {
         })
     }
 
-    /// The cursors of the consumers that keep a producer waiting which drops no frames: those that want what is in the next slot, or
-    /// else those that hold frames.
+    /// Returns the cursors of the consumers that block a producer which drops no frames: those that want the frame in the next
+    /// slot, or, if there are none, those that hold frames.
     pub(crate) fn blockers(&self) -> Vec<usize> {
         let head = self.control.head.load(Ordering::Acquire);
         let limit = (head + 1).saturating_sub(self.n_slots);
@@ -32,7 +32,7 @@ impl Ring<'_> {
         }
     }
 
-    /// How far the slowest consumer is behind; `None` without consumers.
+    /// Returns the lag of the slowest consumer, in frames; `None` without consumers.
     pub(crate) fn lag(&self) -> Option<u64> {
         self.lags().map(|(_, lag)| lag).max()
     }

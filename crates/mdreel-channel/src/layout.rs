@@ -1,4 +1,4 @@
-//! The bytes of a frame: a header, a table of sections, the sections.
+//! The binary layout of a frame: a header, a table of sections, and the sections.
 //!
 //! All numbers are little endian. A frame begins at a multiple of 64 bytes, and so does each section.
 //!
@@ -6,11 +6,11 @@
 //! |---|---|---|
 //! | 0 | 8 bytes | `MDREELFR` |
 //! | 8 | u16 | version of the layout: 1 |
-//! | 10 | u16 | flags: bit 0 says that there is a cell, all others are 0 |
-//! | 12 | u32 | length of the header with its table and the padding behind it |
+//! | 10 | u16 | flags: bit 0 is set if there is a cell, all others are 0 |
+//! | 12 | u32 | length of the header with its table and the padding after it |
 //! | 16 | u64 | length of the frame with its header |
 //! | 24 | u64 | stream |
-//! | 32 | u64 | epoch: which incarnation of the producer |
+//! | 32 | u64 | epoch: the number of the producer's incarnation |
 //! | 40 | u64 | sequence number |
 //! | 48 | i64 | step |
 //! | 56 | f64 | time, ps |
@@ -18,11 +18,11 @@
 //! | 72 | 9 f64 | the row vectors of the cell, Å; zeros without a cell |
 //! | 144 | u32 | number of sections, at most 64 |
 //! | 148 | u32 | 0 |
-//! | 152 | u64 | checksum of the header: of its bytes before this number and behind it |
+//! | 152 | u64 | checksum of the header: of its bytes before and after this number |
 //! | 160 | 32 bytes each | sections: kind u16, data type u16, 0 as u32, then as u64 offset, length and checksum |
 //!
-//! Checksums are XXH3 (64 bits): as fast as the copying beside which it is computed, and 64 bits miss one damage in 10^19.
-//! A decoder trusts nothing: no offset or length is used before it is compared with the bytes that are there.
+//! Checksums are XXH3 (64 bits). Computing one is as fast as the copy that it accompanies, and 64 bits miss one damage in 10^19.
+//! A decoder trusts no input: it compares each offset and length with the bytes that are available before it uses them.
 
 use std::ops::Range;
 use std::path::Path;
@@ -36,32 +36,32 @@ pub use hasher::checksum;
 const MAGIC: &[u8; 8] = b"MDREELFR";
 const VERSION: u16 = 1;
 const HAS_CELL: u16 = 1;
-/// Frames and sections begin at multiples of this.
+/// The alignment of frames and sections in bytes.
 pub(crate) const ALIGNMENT: usize = 64;
-/// The header without the table of sections.
+/// The length of the header without the table of sections.
 const FIXED: usize = 160;
 const CHECKSUM: Range<usize> = 152..160;
 const ENTRY: usize = 32;
-/// More sections than this are not a frame.
+/// The largest number of sections in a frame.
 pub(crate) const MOST_SECTIONS: usize = 64;
 
-/// A section that is to be written.
+/// A section to be written.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Section<'a> {
-    /// What it holds.
+    /// The content of the section.
     pub kind: SectionKind,
-    /// As which numbers.
+    /// The type of its numbers.
     pub data_type: DataType,
-    /// Its bytes.
+    /// The bytes of the section.
     pub bytes: &'a [u8],
 }
 
-/// All of a frame but its sections.
+/// The properties of a frame, without its sections.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Header {
-    /// The stream that the frame belongs to.
+    /// The number of the stream that the frame belongs to.
     pub stream: u64,
-    /// The incarnation of the producer.
+    /// The number of the producer's incarnation.
     pub epoch: u64,
     /// The number of the frame in its stream.
     pub sequence: u64,
@@ -69,13 +69,13 @@ pub struct Header {
     pub step: i64,
     /// Time, ps.
     pub time: f64,
-    /// How many atoms there are.
+    /// The number of atoms.
     pub n_atoms: u64,
     /// The row vectors of the cell, Å.
     pub cell: Option<[f64; 9]>,
 }
 
-/// Where a section lies in the bytes of a frame.
+/// The position of a section in the bytes of a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
     kind: SectionKind,
@@ -84,10 +84,10 @@ struct Entry {
     checksum: u64,
 }
 
-/// A frame in bytes that somebody else holds.
+/// A view of a frame in borrowed bytes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FrameView<'a> {
-    /// The header.
+    /// The properties of the frame.
     pub header: Header,
     entries: Vec<Entry>,
     bytes: &'a [u8],
@@ -101,7 +101,7 @@ fn header_len(n_sections: usize) -> usize {
     (FIXED + n_sections * ENTRY).next_multiple_of(ALIGNMENT)
 }
 
-/// The bytes of a frame with sections of these lengths.
+/// Returns the length in bytes of a frame with sections of these lengths.
 pub fn frame_len(lengths: impl ExactSizeIterator<Item = usize>) -> Option<usize> {
     let header = header_len(lengths.len());
     lengths.into_iter().try_fold(header, |end, length| aligned(end.checked_add(length)?))
@@ -114,14 +114,14 @@ fn header_checksum(header: &[u8]) -> u64 {
     checksum.value()
 }
 
-/// Copies `from` to `to`, which is as long, and returns its checksum: both in one pass.
+/// Copies `from` to `to`, which has the same length, and returns the checksum of `from`. Both happen in one pass.
 fn copy_and_sum(from: &[u8], to: &mut [u8]) -> u64 {
     let mut sum = Hasher::of(from.len());
     sum.copy(from, to);
     sum.value()
 }
 
-/// Writes a frame to the start of `target`, in one pass over its sections. Returns how many bytes it has.
+/// Writes a frame to the start of `target`, in one pass over its sections. Returns the length of the frame in bytes.
 pub fn encode(header: &Header, sections: &[Section<'_>], target: &mut [u8]) -> Result<usize> {
     let refuse = |message: String| Err(Error::mismatch(message).at_frame(header.sequence));
     if sections.len() > MOST_SECTIONS {
@@ -177,17 +177,17 @@ fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk().copied()
 }
 
-/// What the header of a frame says.
+/// The decoded header of a frame.
 #[derive(Debug, Clone, PartialEq)]
 struct Head {
     header: Header,
     entries: Vec<Entry>,
-    /// The bytes of the frame.
+    /// The length of the frame in bytes.
     length: usize,
 }
 
 impl Head {
-    /// The header of a frame that begins with `bytes` and has at most `room` of them. `path` is for messages.
+    /// Decodes the header of a frame that begins with `bytes` and has a length of at most `room`. Messages name `path`.
     fn decode(path: &Path, bytes: &[u8], room: usize) -> Result<Self> {
         Self::parse(bytes, room).map_err(|(byte, message)| Error::format(path, None, Some(byte), message))
     }
@@ -255,7 +255,7 @@ impl Head {
             if offset != end as u64 {
                 return Err(wrong(format!("expected it at byte {end}, got {offset}")));
             }
-            // Compared with what is there before anything is added, so that nothing overflows.
+            // Compared with the remaining length before any addition, so that no sum overflows.
             if length > (size - end.min(size)) as u64 {
                 return Err(wrong(format!("{length} bytes from byte {offset} on do not fit into {size}")));
             }
@@ -274,21 +274,22 @@ impl Head {
 }
 
 impl<'a> FrameView<'a> {
-    /// The frame at the start of `bytes`; its header is checked, its sections are not (`verify`). `path` is where the bytes
-    /// come from, for messages.
+    /// Decodes the frame at the start of `bytes`. This checks its header, but not its sections (`verify`). `path` is the origin
+    /// of the bytes, for messages.
     pub fn decode(path: &Path, bytes: &'a [u8]) -> Result<Self> {
         let Head { header, entries, length } = Head::decode(path, bytes, bytes.len())?;
         Ok(FrameView { header, entries, bytes: &bytes[..length] })
     }
 
-    /// The checksum in the header of the frame that is all of `bytes`; `None` for what cannot be one. Nothing is checked.
+    /// Returns the checksum in the header, if `bytes` have the magic number and the length of a complete frame. It checks nothing
+    /// else.
     pub(crate) fn stored_checksum(bytes: &[u8]) -> Option<u64> {
         let is_frame =
             bytes.starts_with(MAGIC) && number(bytes, 16).map(u64::from_le_bytes) == Some(bytes.len() as u64);
         number(bytes, CHECKSUM.start).filter(|_| is_frame).map(u64::from_le_bytes)
     }
 
-    /// The sections, in order.
+    /// Returns the sections, in order.
     pub fn sections(&self) -> impl ExactSizeIterator<Item = Section<'a>> + '_ {
         let bytes = self.bytes;
         self.entries.iter().map(move |entry| Section {
@@ -298,12 +299,12 @@ impl<'a> FrameView<'a> {
         })
     }
 
-    /// All bytes of the frame.
+    /// Returns all bytes of the frame.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// Compares each section with its checksum. `path` is for messages.
+    /// Compares each section with its checksum. Messages name `path`.
     pub fn verify(&self, path: &Path) -> Result<()> {
         let sum = |entry: &Entry| checksum(&self.bytes[entry.bytes.clone()]);
         self.entries.iter().try_for_each(|entry| entry.check(sum(entry), self.header.sequence, path))

@@ -1,7 +1,8 @@
-//! Who lives: locks on single bytes of a file, which the kernel drops when their holder dies, however it dies.
+//! Locks that show which processes are alive. Each lock is on a single byte of a file, and the kernel drops it when its holder
+//! dies, however it dies.
 //!
-//! They belong to the open file (`F_OFD_SETLK`), not to a process number, which another process may get later. Children that are
-//! forked do not keep them (`fork`).
+//! The locks belong to the open file (`F_OFD_SETLK`), not to a process number, which another process may get later. Forked
+//! children do not keep them (`fork`).
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
@@ -11,10 +12,10 @@ use super::directory::Directory;
 use super::fork::Unshared;
 use mdreel_core::error::{Error, Result};
 
-/// The byte of the producer; the cursors' bytes follow.
+/// The byte of the producer's lock. The bytes of the cursors follow.
 pub(crate) const PRODUCER: u64 = 0;
 
-/// The file of locks, opened for one party.
+/// The file of locks, opened by one party.
 #[derive(Debug)]
 pub(crate) struct Locks {
     path: PathBuf,
@@ -22,7 +23,7 @@ pub(crate) struct Locks {
 }
 
 impl Locks {
-    /// Opens a file of locks in a directory; makes it if it is not there and `may_create`.
+    /// Opens a file of locks in a directory, and creates it if it does not exist and `may_create` is true.
     pub(crate) fn open(directory: &Directory, name: &str, may_create: bool) -> Result<Self> {
         let path = directory.join(name);
         let file = Unshared::open(&path, || {
@@ -32,23 +33,23 @@ impl Locks {
         Ok(Locks { path, file })
     }
 
-    /// Refuses what a forked child must not do with what its parent has opened.
+    /// Returns an error if this process is a child that was forked after the file was opened.
     pub(crate) fn check(&self) -> Result<()> {
         self.file.check()
     }
 
-    /// Whether this process has opened it, and not one that it was forked from.
+    /// Returns whether this process itself has opened the file, not a process that it was forked from.
     pub(crate) fn is_ours(&self) -> bool {
         self.file.is_ours()
     }
 
-    /// Takes the lock on a byte, unless somebody else has it. Says whether it is ours.
+    /// Takes the lock on a byte, unless another party has it. Returns whether the caller has it now.
     pub(crate) fn take(&self, byte: u64) -> Result<bool> {
         self.take_as(libc::F_WRLCK, byte)
     }
 
-    /// Takes a lock on a byte together with others who take it so, unless another one has it alone. Says whether it is ours. A lock
-    /// that this has alone becomes such a lock.
+    /// Takes a shared lock on a byte, unless another party has an exclusive lock on it. Returns whether the caller has it now. An
+    /// exclusive lock of this file becomes a shared one.
     pub(crate) fn take_shared(&self, byte: u64) -> Result<bool> {
         self.take_as(libc::F_RDLCK, byte)
     }
@@ -61,19 +62,19 @@ impl Locks {
         }
     }
 
-    /// Gives the lock on a byte back.
+    /// Releases the lock on a byte.
     pub(crate) fn give_back(&self, byte: u64) -> Result<()> {
         let outcome = control(self.file.get()?, libc::F_OFD_SETLK, libc::F_UNLCK, byte, 1);
         outcome.map(|_| ()).map_err(|error| Error::io(&self.path, error))
     }
 
-    /// Gives all locks back.
+    /// Releases all locks of this file.
     pub(crate) fn give_back_all(&self) -> Result<()> {
         let outcome = control(self.file.get()?, libc::F_OFD_SETLK, libc::F_UNLCK, 0, 0);
         outcome.map(|_| ()).map_err(|error| Error::io(&self.path, error))
     }
 
-    /// Whether somebody else has the lock on a byte.
+    /// Returns whether another party has a lock on a byte.
     pub(crate) fn is_taken(&self, byte: u64) -> Result<bool> {
         let seen = control(self.file.get()?, libc::F_OFD_GETLK, libc::F_WRLCK, byte, 1);
         seen.map(|kind| kind != libc::F_UNLCK).map_err(|error| Error::io(&self.path, error))
@@ -82,13 +83,14 @@ impl Locks {
 
 impl Drop for Locks {
     fn drop(&mut self) {
-        // Before the file is closed, which would do the same: a process that is being started has a copy of the descriptor until it
-        // has become another program.
+        // Releases the locks before the file is closed. Closing alone would not do it at once: a process that is being started
+        // has a copy of the descriptor until it executes its program.
         let _ = self.give_back_all();
     }
 }
 
-/// Asks the kernel about `length` bytes, all for 0. Returns the kind of lock that it leaves in the question.
+/// Makes a lock request for `length` bytes; a length of 0 means all bytes. Returns the kind of lock that the kernel writes into
+/// the request.
 fn control(
     file: &File,
     command: libc::c_int,
@@ -103,7 +105,7 @@ fn control(
         l_len: length,
         l_pid: 0,
     };
-    // SAFETY: the descriptor is open, and the kernel writes to the structure at most.
+    // SAFETY: the descriptor is open, and the kernel writes only to the structure.
     let answer = unsafe { libc::fcntl(file.as_raw_fd(), command, &raw mut lock) };
     if answer == -1 { Err(std::io::Error::last_os_error()) } else { Ok(libc::c_int::from(lock.l_type)) }
 }
@@ -126,14 +128,14 @@ mod tests {
         assert!(!other.is_taken(3).unwrap() && other.take(3).unwrap());
         other.give_back(3).unwrap();
         assert!(open().take(3).unwrap());
-        // Several may have it together, and then nobody alone.
+        // Several parties may share a lock; then no party can have it exclusively.
         let (one, other, third) = (open(), open(), open());
         assert!(one.take(7).unwrap() && !other.take_shared(7).unwrap());
         assert!(one.take_shared(7).unwrap() && other.take_shared(7).unwrap());
         assert!(!one.take(7).unwrap() && third.is_taken(7).unwrap());
         drop(one);
         assert!(third.is_taken(7).unwrap() && other.take(7).unwrap() && !third.take_shared(7).unwrap());
-        // The last byte that there can be.
+        // The last possible byte.
         let last = i64::MAX.cast_unsigned();
         assert!(other.take(last).unwrap() && !open().take(last).unwrap());
     }

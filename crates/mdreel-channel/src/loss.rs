@@ -1,8 +1,8 @@
 //! The reason for which a producer has left its channel without an end, if it could write one.
 //!
-//! A relay leaves the channel of its node when the server of the other node is silent, or says that the producer there was lost.
-//! The process that consumers see as the producer is the relay, which lives: without this record they would be told that it has
-//! died.
+//! A relay leaves the channel of its node when the server of the other node does not answer, or when that server reports that the
+//! producer there was lost. Consumers see the relay, which is alive, as the producer. Without this record, they would report that
+//! the relay has died.
 
 use std::path::Path;
 
@@ -15,24 +15,25 @@ const MAGIC: &[u8; 8] = b"MDREELLO";
 /// The longest reason, in characters.
 const MOST: usize = 600;
 
-/// Writes the reason. If that is not possible, consumers are told that the process of the producer has died.
+/// Writes the reason. If this fails, consumers report that the process of the producer has died.
 pub(super) fn write(directory: &Directory, reason: &str) {
     let _ = record::write(directory, NAME, MAGIC, &reason, false);
 }
 
-/// Removes the reason of the producer before, in the name of a producer that has just taken the lock.
+/// Removes the reason that the previous producer has written. Called by a producer that has just taken the lock.
 pub(super) fn forget(directory: &Directory) {
     let _ = std::fs::remove_file(directory.join(NAME));
 }
 
-/// The reason, if the last producer has written one.
+/// Returns the reason, if the last producer has written one.
 fn read(channel: &Path) -> Option<String> {
     let directory = Directory::open(channel).ok()?;
     let reason: String = record::read_if_there(&directory, NAME, MAGIC).ok()??;
     Some(shown(reason.as_bytes(), MOST))
 }
 
-/// Why the last producer has left the channel without an end: the reason that it has written, or that its process has died.
+/// Returns why the last producer has left the channel without an end: the reason that it has written, or that its process has
+/// died.
 pub(super) fn reason(channel: &Path) -> String {
     read(channel).unwrap_or_else(|| format!("{} has died without an end record", last_producer_of(channel)))
 }

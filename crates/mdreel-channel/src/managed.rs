@@ -1,8 +1,9 @@
-//! Managed directories: for programs that only write files, one for each frame or checkpoint.
+//! Managed directories, for programs that only write files, one per frame or checkpoint.
 //!
-//! In a managed directory a file is seen under its name when it is whole, and never before: it is written under a hidden name, and
-//! renamed when it is published. Who waits for a file gets it as soon as it is there, and is told when it will never come, as its
-//! producer has ended or died. `docs/design/014-managed-directories.md` has the reasons. For Linux only.
+//! In a managed directory, a file gets its final name only when it is complete: the producer writes it under a hidden name, and
+//! renames it to publish it. A reader that waits for a file receives it as soon as it is published. It gets an error if the file
+//! will never come because the producer has ended or died. `docs/design/014-managed-directories.md` gives the reasons. This
+//! module supports Linux only.
 
 mod alarm;
 pub mod arrivals;

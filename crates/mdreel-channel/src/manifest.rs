@@ -1,4 +1,5 @@
-//! The manifest: what holds for all frames of a channel. It is there before the first frame, and stays.
+//! The manifest of a channel, with the properties that all frames share. It is written before the first frame and does not
+//! change.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,34 +11,34 @@ use mdreel_core::error::Result;
 const MAGIC: &[u8; 8] = b"MDREELMF";
 const NAME: &str = "manifest";
 
-/// What holds for all frames of a channel.
+/// The properties that all frames of a channel share.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// The stream's number.
+    /// The number of the stream.
     pub stream: u64,
-    /// Of the topology, by which a consumer knows that its own is the same.
+    /// The hash of the topology. A consumer compares it with the hash of its own topology.
     pub topology_hash: [u8; 32],
-    /// How many atoms there are.
+    /// The number of atoms.
     pub n_atoms: u64,
-    /// Units, as name and unit: `("length", "angstrom")`.
+    /// Units, as pairs of a quantity and its unit: `("length", "angstrom")`.
     pub units: Vec<(String, String)>,
     /// The time between two steps, ps.
     pub time_step: f64,
-    /// The steps between two frames.
+    /// The number of steps between two frames.
     pub stride: u64,
-    /// The sections of each frame: number of the kind, number of the data type, name.
+    /// The sections of each frame: the number of the kind, the number of the data type, and the name.
     pub sections: Vec<(u16, u16, String)>,
     /// Names of the energies, in order.
     pub energies: Vec<String>,
 }
 
 impl Manifest {
-    /// Writes it: whole, or not at all.
+    /// Writes the manifest atomically: its file is either complete or absent.
     pub(crate) fn write(&self, directory: &Directory) -> Result<()> {
         record::write(directory, NAME, MAGIC, self, false)
     }
 
-    /// What another manifest has that differs from this one, of the channel, in words; `None` if they are equal.
+    /// Describes in words the first difference between this manifest, of the channel, and a given one; `None` if they are equal.
     pub(crate) fn difference(&self, given: &Manifest) -> Option<String> {
         let sections = |manifest: &Manifest| {
             let said = manifest.sections.iter().map(|(_, data_type, name)| match DataType::from_number(*data_type) {
@@ -73,13 +74,13 @@ impl Manifest {
         .next()
     }
 
-    /// Reads it.
+    /// Reads the manifest of a channel.
     pub(crate) fn read(directory: &Directory) -> Result<Self> {
         record::read(directory, NAME, MAGIC)
     }
 }
 
-/// A number with a comma between its thousands.
+/// Formats a number with a comma between its thousands.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);

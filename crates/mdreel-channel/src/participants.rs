@@ -1,8 +1,8 @@
 //! The processes that take part in a channel, for messages that name them.
 //!
-//! The file `processes` of a channel has a record for its producer and one for each cursor. A process writes its record when it joins,
-//! and nobody looks at the file while frames come. Which processes live is said by locks alone (`lock`), so that the record of one
-//! that has gone is never shown.
+//! The file `processes` of a channel has a record for its producer and one for each cursor. A process writes its record when it
+//! joins, and no process reads the file while frames come. Locks alone (`lock`) decide which processes are alive, so mdreel never
+//! shows the record of a process that has gone.
 
 use std::fmt;
 use std::fs::OpenOptions;
@@ -17,23 +17,23 @@ use super::layout::checksum;
 use super::lock::PRODUCER;
 
 const NAME: &str = "processes";
-/// Bytes of a record: its length, its checksum, and as much as is needed of the rest.
+/// The size of a record in bytes: its length, its checksum, its body, and padding.
 const RECORD: usize = 512;
 const BODY: usize = 12;
-/// The longest host name, and the longest command line, that are kept, in characters.
+/// The longest host name and the longest command line that are kept, in characters.
 const MOST_HOST: usize = 40;
 const MOST_COMMAND: usize = 90;
 
 /// A process that has joined a channel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Participant {
-    /// Its number, among the processes of its host.
+    /// The process number on its host.
     pub process: u32,
     /// The name of its host, which may be a container.
     pub host: String,
-    /// Its command line.
+    /// The command line.
     pub command: String,
-    /// When it has joined, in seconds since 1970.
+    /// The time at which it joined, in seconds since 1970.
     pub joined: u64,
 }
 
@@ -45,7 +45,7 @@ impl fmt::Display for Participant {
 }
 
 impl Participant {
-    /// This process.
+    /// Describes this process.
     fn this() -> Self {
         let read = |path: &str| std::fs::read(path).unwrap_or_default();
         let mut command = read("/proc/self/cmdline");
@@ -71,15 +71,15 @@ pub(super) fn shown(bytes: &[u8], most: usize) -> String {
     shown
 }
 
-/// Writes the record of this process, which has taken the lock on `byte`. What cannot be written is not known to others, and the
-/// channel works without it.
+/// Writes the record of this process, which has taken the lock on `byte`. If that fails, other processes cannot name this one,
+/// but the channel works without the record.
 pub(super) fn record(directory: &Directory, byte: u64) {
     let Ok(body) = postcard::to_allocvec(&Participant::this()) else { return };
     let mut record = Vec::with_capacity(RECORD);
     record.extend((body.len() as u32).to_le_bytes());
     record.extend(checksum(&body).to_le_bytes());
     record.extend(&body);
-    // Also if that is too long: the record of another process must not stay.
+    // Also if the body is too long: the record of another process must not stay.
     record.resize(RECORD, 0);
     let mut options = OpenOptions::new();
     if let Ok(file) = directory.open_file(NAME, options.read(true).write(true).create(true).truncate(false)) {
@@ -87,7 +87,7 @@ pub(super) fn record(directory: &Directory, byte: u64) {
     }
 }
 
-/// The process that has the lock on `byte`; `None` if it is not known. The caller has seen that the lock is taken.
+/// Returns the process that has the lock on `byte`; `None` if it is not known. The caller has checked that the lock is taken.
 pub(super) fn holder(directory: &Directory, byte: u64) -> Option<Participant> {
     let file = directory.open_file(NAME, OpenOptions::new().read(true)).ok()?;
     let mut record = [0; RECORD];
@@ -100,19 +100,19 @@ pub(super) fn holder(directory: &Directory, byte: u64) -> Option<Participant> {
     Some(Participant { host, command, ..found })
 }
 
-/// The producer of the channel in a directory, in words.
+/// Describes the producer of the channel in a directory, in words.
 pub fn producer_of(channel: &Path) -> String {
     let found = Directory::open(channel).ok().and_then(|directory| holder(&directory, PRODUCER));
     found.map_or_else(|| "the producer".to_owned(), |found| format!("the producer, {found},"))
 }
 
-/// The process that was the last producer of the channel in a directory, in words. It may be a relay or a hub.
+/// Describes the last producer of the channel in a directory, in words. It may be a relay or a hub.
 pub(super) fn last_producer_of(channel: &Path) -> String {
     let found = Directory::open(channel).ok().and_then(|directory| holder(&directory, PRODUCER));
     found.map_or_else(|| "it".to_owned(), |found| found.to_string())
 }
 
-/// The consumers with these cursors, in words.
+/// Describes the consumers with these cursors, in words.
 pub(super) fn consumers(directory: &Directory, cursors: &[usize]) -> String {
     const MOST_NAMED: usize = 3;
     let name = |cursor: &usize| {

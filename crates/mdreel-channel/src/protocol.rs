@@ -1,52 +1,54 @@
-//! The protocol of the ring: who may touch which slot when. `docs/design/012-channel.md` argues each ordering.
+//! The protocol of the ring, which defines who may access which slot and when. `docs/design/012-channel.md` justifies each
+//! ordering.
 //!
-//! Frames are counted from 0 through all epochs: the frame at *position* p lies in slot p modulo the number of slots. The
-//! producer writes `head`, the position behind the last frame that is there, and `tail`, the position of the first that may still
-//! be pinned. Each consumer writes its cursor: the position that it wants next, whether it sleeps, and its pins, the positions of
-//! the frames that it holds. A slot is written only when no pin is on it, and pinned only if `tail` has not passed its frame: both
-//! sides write, fence, and look at what the other wrote, so that at least one of them sees the other.
+//! Frames are counted from 0 through all epochs. The frame at *position* p lies in slot p modulo the number of slots. The
+//! producer writes `head`, the position after the last published frame, and `tail`, the position of the first frame that
+//! consumers may still pin. Each consumer writes its cursor: the position that it wants next, whether it sleeps, and its pins,
+//! which are the positions of the frames that it holds. The producer writes a slot only if no pin is on it, and a consumer pins a
+//! slot only if `tail` has not passed its frame. Both sides write, execute a fence, and then read what the other side wrote, so
+//! that at least one of them sees the other.
 //!
-//! The producer skips a slot that is pinned, and puts the frame into the next one. The position of the slot that was skipped has no
-//! frame: its stamp still names the frame that is held there, so that consumers pass it.
+//! The producer skips a pinned slot and writes the frame into the next one. The position of a skipped slot has no frame. The
+//! stamp of that slot still names the frame that a consumer holds there, so consumers pass over the position.
 
 use std::time::Duration;
 
 use super::atomic::{Alarm, AtomicU32, AtomicU64, N_PINS, Ordering, fence};
 
-/// A cursor that wants nothing.
+/// The word of a cursor that wants no frame.
 pub(crate) const FREE: u64 = u64::MAX;
-/// No position.
+/// The value of a pin or a stamp without a position.
 const NOWHERE: u64 = u64::MAX;
-/// The consumer takes only the newest frame, so that nobody waits for it.
+/// The flag of a consumer that takes only the newest frame, so that the producer never waits for it.
 const LATEST: u64 = 1;
 const SLEEPS: u64 = 2;
 const SHIFT: u32 = 2;
 
-/// What the producer writes, and everybody reads.
+/// State that the producer writes and all parties read.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(crate) struct Control {
-    /// The position behind the last frame that is there.
+    /// The position after the last published frame.
     pub head: AtomicU64,
-    /// The position of the first frame that may be pinned.
+    /// The position of the first frame that consumers may pin.
     pub tail: AtomicU64,
-    /// Frames that were overwritten before every consumer had seen them, or for which all slots were pinned.
+    /// The number of frames that were overwritten before every consumer had seen them, or for which all slots were pinned.
     pub dropped: AtomicU64,
-    /// Frames that the ring has got.
+    /// The number of frames published into the ring.
     pub n_frames: AtomicU64,
-    /// Rings when there is a frame, or the end.
+    /// Rings when the producer publishes a frame or the end.
     pub arrival: Alarm,
-    /// Whether the producer sleeps.
+    /// 1 while the producer sleeps, otherwise 0.
     pub sleeps: AtomicU32,
 }
 
-/// What one consumer writes; a cache line, so that consumers do not slow each other down.
+/// State that one consumer writes. It fills a cache line, so that consumers do not slow each other down.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Cursor {
-    /// The position that is wanted next, whether the consumer takes only the newest frame, and whether it sleeps; or `FREE`.
+    /// The position that the consumer wants next, with the flags for the newest frame only and for sleeping; or `FREE`.
     pub word: AtomicU64,
-    /// Positions of the frames that it holds; or `NOWHERE`.
+    /// The positions of the frames that the consumer holds; `NOWHERE` for an unused pin.
     pins: [AtomicU64; N_PINS],
 }
 
@@ -57,25 +59,25 @@ impl Default for Cursor {
 }
 
 impl Cursor {
-    /// Makes it one that wants and holds nothing.
+    /// Resets the cursor, so that it wants and holds nothing.
     pub(crate) fn clear(&self) {
         self.pins.iter().for_each(|pin| pin.store(NOWHERE, Ordering::Release));
         self.word.store(FREE, Ordering::Release);
     }
 
-    /// Whether it wants or holds nothing.
+    /// Returns whether the cursor wants and holds nothing.
     pub(crate) fn is_clear(&self) -> bool {
         let is_nowhere = |pin: &AtomicU64| pin.load(Ordering::Acquire) == NOWHERE;
         self.word.load(Ordering::Acquire) == FREE && self.pins.iter().all(is_nowhere)
     }
 
-    /// The position that is wanted next by a consumer for which the producer may have to wait.
+    /// Returns the position that is wanted next by a consumer for which the producer may have to wait.
     pub(crate) fn wanted(&self) -> Option<u64> {
         let word = self.word.load(Ordering::Acquire);
         (word != FREE && word & LATEST == 0).then_some(word >> SHIFT)
     }
 
-    /// Whether its consumer takes only the newest frame.
+    /// Returns whether the consumer of the cursor takes only the newest frame.
     pub(crate) fn takes_latest(&self) -> bool {
         let word = self.word.load(Ordering::Acquire);
         word != FREE && word & LATEST != 0
@@ -86,13 +88,13 @@ impl Cursor {
     }
 }
 
-/// What the producer writes about each slot.
+/// State that the producer writes about each slot.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Stamp {
-    /// The position of the frame in it.
+    /// The position of the frame in the slot.
     position: AtomicU64,
-    /// How many frames the ring had got before it.
+    /// The number of frames published before that frame.
     ordinal: AtomicU64,
 }
 
@@ -102,56 +104,56 @@ impl Default for Stamp {
     }
 }
 
-/// What consumers write together.
+/// State that all consumers write.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(crate) struct Room {
-    /// Rings when a slot was given back while the producer slept.
+    /// Rings when a consumer gives a slot back while the producer sleeps.
     pub given_back: Alarm,
-    /// So many cursors have been used: nobody looks at those behind.
+    /// The number of cursors that have been used. No party looks at the cursors after them.
     n_used: AtomicU64,
 }
 
-/// A ring as its parties see it.
+/// The shared state of a ring.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ring<'a> {
-    /// Written by the producer.
+    /// State that the producer writes.
     pub control: &'a Control,
-    /// Written by the consumers together.
+    /// State that all consumers write.
     pub room: &'a Room,
-    /// Written by one consumer each.
+    /// The cursors, each written by one consumer.
     pub cursors: &'a [Cursor],
-    /// Written by the producer, one for each slot.
+    /// The stamps, one for each slot, written by the producer.
     pub stamps: &'a [Stamp],
-    /// How many slots there are.
+    /// The number of slots.
     pub n_slots: u64,
 }
 
-/// Why there is no slot for the next frame.
+/// The reason why no slot is free for the next frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Full {
-    /// A consumer has not yet taken the frame in it.
+    /// A consumer has not yet taken the frame in the slot.
     Wanted,
     /// Consumers hold the frames of all slots.
     Held,
 }
 
-/// What a consumer found.
+/// The outcome of a consumer's attempt to take a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Taken {
     /// The frame at this position is pinned.
     Frame {
-        /// Its position.
+        /// The position of the frame.
         position: u64,
-        /// How many frames the ring had got before it.
+        /// The number of frames published before it.
         ordinal: u64,
     },
-    /// It is not there yet.
+    /// No frame is available yet.
     NotYet,
 }
 
 impl Ring<'_> {
-    /// The cursors that have been used.
+    /// Returns the cursors that have been used.
     pub(crate) fn used(&self) -> &[Cursor] {
         let n_used = self.room.n_used.load(Ordering::Acquire);
         &self.cursors[..self.cursors.len().min(n_used as usize)]
@@ -169,7 +171,7 @@ impl Ring<'_> {
         self.used().iter().any(|cursor| cursor.pinned().any(|position| position % self.n_slots == slot))
     }
 
-    /// The producer: puts right what one before it has left that died while it published.
+    /// Repairs the state that a previous producer has left if it died while it published. Called by the producer.
     pub(crate) fn recover(&self) {
         let head = self.control.head.load(Ordering::Relaxed);
         for stamp in self.stamps {
@@ -181,8 +183,8 @@ impl Ring<'_> {
         self.control.n_frames.store(n_frames, Ordering::Relaxed);
     }
 
-    /// The producer: makes a slot free to be written, and returns the position of the frame that comes there. Slots that are pinned
-    /// are skipped. `may_drop` takes frames from consumers that have not seen them, but never one that is pinned.
+    /// Frees a slot and returns the position of the frame to write into it. The producer calls this, and skips pinned slots. With
+    /// `may_drop`, it overwrites frames that consumers have not seen, but never a pinned one.
     pub(crate) fn claim(&self, may_drop: bool) -> Result<u64, Full> {
         let control = self.control;
         let head = control.head.load(Ordering::Relaxed);
@@ -219,7 +221,7 @@ impl Ring<'_> {
         Err(Full::Held)
     }
 
-    /// The producer: the frame of the slot that was claimed is written.
+    /// Publishes the frame that the producer has written into the claimed slot.
     pub(crate) fn publish(&self, position: u64) {
         let n_frames = self.control.n_frames.load(Ordering::Relaxed);
         let stamp = self.stamp(position);
@@ -230,7 +232,7 @@ impl Ring<'_> {
         self.ring_arrival();
     }
 
-    /// The producer: wakes the consumers, who find a frame or the end.
+    /// Wakes the consumers when the producer has published a frame or the end.
     pub(crate) fn ring_arrival(&self) {
         self.control.arrival.ring(|| {
             self.used().iter().any(|cursor| {
@@ -240,7 +242,7 @@ impl Ring<'_> {
         });
     }
 
-    /// The producer: sleeps until a consumer gives a slot back, unless `is_full` finds that one was.
+    /// Lets the producer sleep until a consumer gives a slot back, unless `is_full` returns false.
     pub(crate) fn await_room(&self, is_full: impl FnOnce() -> bool, at_most: Duration) {
         let count = self.room.given_back.count();
         self.control.sleeps.store(1, Ordering::Relaxed);
@@ -251,7 +253,8 @@ impl Ring<'_> {
         self.control.sleeps.store(0, Ordering::Relaxed);
     }
 
-    /// A consumer that has come, and has the cursor of this number: wants the frame at `position`, or the first that is there.
+    /// Registers the consumer with cursor `number`, which wants the frame at `position` or the first available frame
+    /// after it. Returns the position that it wants.
     pub(crate) fn join(&self, number: usize, position: u64, takes_latest: bool) -> u64 {
         let cursor = &self.cursors[number];
         self.room.n_used.fetch_max(number as u64 + 1, Ordering::AcqRel);
@@ -267,7 +270,8 @@ impl Ring<'_> {
         }
     }
 
-    /// A consumer: pins the frame at `position`, or the first behind it that was not overwritten. It still wants that position.
+    /// Pins the frame at `position`, or the first one after it that was not overwritten. The consumer's wanted position stays the
+    /// same.
     pub(crate) fn take(&self, cursor: &Cursor, pin: usize, position: u64) -> Taken {
         let mut wanted = position;
         while self.is_there(wanted) {
@@ -277,7 +281,7 @@ impl Ring<'_> {
             if tail <= wanted && self.has_frame(wanted) {
                 return Taken::Frame { position: wanted, ordinal: self.stamp(wanted).ordinal.load(Ordering::Relaxed) };
             }
-            // No more than the slots of a ring can be behind the head.
+            // At most as many positions as the ring has slots can precede the head.
             let first = self.control.head.load(Ordering::Acquire).saturating_sub(self.n_slots);
             wanted = tail.max(wanted + u64::from(tail <= wanted)).max(first);
             self.unpin(cursor, pin);
@@ -285,14 +289,14 @@ impl Ring<'_> {
         Taken::NotYet
     }
 
-    /// A consumer: pins the newest frame, if it is that at `position` or a later one.
+    /// Pins the newest frame if its position is `position` or a later one. Called by a consumer.
     pub(crate) fn take_newest(&self, cursor: &Cursor, pin: usize, position: u64) -> Taken {
         for _ in 0..self.n_slots {
             let head = self.control.head.load(Ordering::Acquire);
             if head <= position {
                 break;
             }
-            // The last position always has a frame. It may be overwritten before it is pinned, and then there are newer ones.
+            // The last position always has a frame. If the producer overwrites it before it is pinned, there are newer frames.
             if let taken @ Taken::Frame { .. } = self.take(cursor, pin, head - 1) {
                 return taken;
             }
@@ -300,30 +304,30 @@ impl Ring<'_> {
         Taken::NotYet
     }
 
-    /// A consumer: holds the frame of a pin no more.
+    /// Releases the frame of a pin. Called by a consumer.
     pub(crate) fn unpin(&self, cursor: &Cursor, pin: usize) {
         cursor.pins[pin].store(NOWHERE, Ordering::Release);
         self.tell_producer();
     }
 
-    /// A consumer that has pinned what it wants: wants the frame at `position` from now on. Only what follows, an `unpin` or
-    /// `tell_producer`, wakes a producer that waits for this.
+    /// Sets the position that a consumer wants next, after it has pinned the frame before. This does not wake a producer that
+    /// waits for the consumer; a following `unpin` or `tell_producer` does.
     pub(crate) fn want(&self, cursor: &Cursor, position: u64, takes_latest: bool) {
         cursor.word.store(word(position, takes_latest), Ordering::Release);
     }
 
-    /// The position to wait for if a consumer has found no frame from `position` on: frames that were given up are not
-    /// waited for.
+    /// Returns the position to wait for after a consumer has found no frame from `position` on. Consumers do not wait for
+    /// positions that the producer has given up.
     pub(crate) fn first_possible(&self, position: u64) -> u64 {
         position.max(self.control.tail.load(Ordering::Acquire))
     }
 
-    /// Whether there are frames at `position` or behind it.
+    /// Returns whether there are frames at `position` or after it.
     pub(crate) fn is_there(&self, position: u64) -> bool {
         self.control.head.load(Ordering::Acquire) > position
     }
 
-    /// Whether consumers hold more than half of the slots, and more than one.
+    /// Returns whether consumers hold more than half of the slots, and more than one.
     pub(crate) fn is_scarce(&self) -> bool {
         let most = (self.n_slots / 2).max(1) as usize;
         let pinned = || self.used().iter().flat_map(Cursor::pinned);
@@ -336,8 +340,8 @@ impl Ring<'_> {
         slots.len() > most
     }
 
-    /// A consumer: sleeps until something arrives, unless the frame at `position` is there or `is_ended` finds the end. It keeps
-    /// what it holds.
+    /// Lets a consumer sleep until something arrives, unless the frame at `position` is available or `is_ended` finds the end.
+    /// The consumer's pins stay.
     pub(crate) fn await_arrival(
         &self,
         cursor: &Cursor,
@@ -355,19 +359,19 @@ impl Ring<'_> {
         cursor.word.store(word, Ordering::Release);
     }
 
-    /// A consumer: wants nothing for now. What it holds stays pinned.
+    /// Takes a consumer out of the ring for now: it wants no frame. Its pins stay.
     pub(crate) fn leave(&self, cursor: &Cursor) {
         cursor.word.store(FREE, Ordering::Release);
         self.tell_producer();
     }
 
-    /// A cursor whose consumer has gone, or was found dead.
+    /// Frees the cursor of a consumer that has left or was found dead.
     pub(crate) fn free(&self, cursor: &Cursor) {
         cursor.clear();
         self.tell_producer();
     }
 
-    /// Wakes a producer that waits for something that was given back just now.
+    /// Wakes a producer that waits, after a consumer has given something back.
     pub(crate) fn tell_producer(&self) {
         fence(Ordering::SeqCst);
         if self.control.sleeps.load(Ordering::Relaxed) != 0 {

@@ -1,4 +1,5 @@
-//! Small files that are whole or not there: eight bytes that say what they are, the checksum of what follows, and that.
+//! Small files that are either complete or absent. Each has eight bytes that identify its format, the checksum of its body, and
+//! the body.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -11,13 +12,13 @@ use super::layout::checksum;
 use super::staging::reserve;
 use mdreel_core::error::{Error, Result};
 
-/// Longer files are not believed.
+/// The longest file that is read, in bytes.
 const MOST_BYTES: u64 = 16 << 20;
-/// So often the room that a staging keeps is asked for.
+/// The number of attempts to write a file by giving back disk space that a staging reserves.
 const MOST_TRIES: usize = 10;
 
-/// Puts a file in the place of the one of this name: at any moment, the one or the other is there, and whole. `is_synced` says
-/// whether that holds also if the machine dies.
+/// Replaces the file of this name atomically: at any moment, either the old or the new file exists, and it is complete. With
+/// `is_synced`, this also holds if the machine crashes.
 pub(crate) fn write(
     directory: &Directory,
     name: &str,
@@ -37,7 +38,7 @@ pub(crate) fn write(
         })
     };
     let mut placed = place();
-    // Of a staging, a producer may take the room again before this has.
+    // A producer with staging may reserve the space again before this writer gets it.
     for _ in 0..MOST_TRIES {
         if !placed.as_ref().is_err_and(reserve::is_full) || !reserve::give_back(directory) {
             break;
@@ -48,7 +49,7 @@ pub(crate) fn write(
     if is_synced { directory.sync() } else { Ok(()) }
 }
 
-/// What is in the file of this name.
+/// Reads the value in the file of this name.
 pub(super) fn read<T: DeserializeOwned>(directory: &Directory, name: &str, magic: &[u8; 8]) -> Result<T> {
     Ok(read_with_file(directory, name, magic)?.0)
 }
@@ -74,7 +75,7 @@ fn read_with_file<T: DeserializeOwned>(directory: &Directory, name: &str, magic:
     Ok((value, file))
 }
 
-/// As `read`; `None` if there is no such file.
+/// Reads as `read` does; `None` if there is no such file.
 pub(crate) fn read_if_there<T: DeserializeOwned>(
     directory: &Directory,
     name: &str,
@@ -83,7 +84,7 @@ pub(crate) fn read_if_there<T: DeserializeOwned>(
     Ok(read_if_there_with_file(directory, name, magic)?.map(|(value, _)| value))
 }
 
-/// As `read_if_there`, with the file that was read.
+/// Reads as `read_if_there` does, and also returns the file.
 pub(super) fn read_if_there_with_file<T: DeserializeOwned>(
     directory: &Directory,
     name: &str,

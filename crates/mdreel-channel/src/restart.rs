@@ -1,13 +1,13 @@
-//! Restarts: for how long a producer that was lost is waited for.
+//! Waiting for the restart of a lost producer.
 
 use std::time::{Duration, Instant};
 
 use mdreel_core::error::Error;
 
-/// How often it is looked whether there is a successor.
+/// The longest sleep between two checks for a successor.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// The time that the successor of a lost producer has.
+/// The time within which the successor of a lost producer must come.
 #[derive(Debug, Clone, Copy)]
 pub struct Restart {
     at_most: Duration,
@@ -15,13 +15,13 @@ pub struct Restart {
 }
 
 impl Restart {
-    /// So long a producer may be lost; zero where its loss is an error at once.
+    /// Tolerates the loss of a producer for `at_most`; with zero, its loss is an error at once.
     pub fn within(at_most: Duration) -> Self {
         Restart { at_most, lost: None }
     }
 
-    /// Whether what a consumer was told is that it has to wait: nothing has come yet, or the producer was lost, but has time to
-    /// come back. In that case this takes a moment, as no consumer sleeps without a producer.
+    /// Returns whether the consumer goes on waiting after this error: no frame has come yet, or the producer was lost but still
+    /// has time to come back. After a loss, this call sleeps for a moment, as a consumer does not sleep without a producer.
     pub fn bears(&mut self, error: &Error) -> bool {
         match error {
             Error::StreamTimeout(_) => {
@@ -37,7 +37,7 @@ impl Restart {
         }
     }
 
-    /// Takes note that something has come.
+    /// Ends the wait for a lost producer. Called when a frame has come.
     pub fn forget(&mut self) {
         self.lost = None;
     }

@@ -1,8 +1,8 @@
-//! Sections: what a frame holds of its atoms, and as which numbers.
+//! The sections of a frame and their data types.
 
 use std::fmt;
 
-/// What a section holds.
+/// The content of a section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SectionKind {
     /// Positions, Å.
@@ -11,17 +11,17 @@ pub enum SectionKind {
     Velocities,
     /// Forces, kJ/(mol Å).
     Forces,
-    /// Energies of the whole frame, kJ/mol; the manifest names them.
+    /// Energies of the whole frame, kJ/mol. The manifest names them.
     Energies,
-    /// Anything else; the manifest names it.
+    /// Any other data. The manifest names it.
     Custom(u16),
 }
 
-/// Numbers from here on are those of custom sections.
+/// The first number of custom sections.
 const FIRST_CUSTOM: u16 = 0x100;
 
 impl SectionKind {
-    /// The number that stands in the table of sections. Custom sections beyond 65,279 have none.
+    /// Returns the number of the kind in the table of sections. Custom sections beyond 65,279 have none.
     pub fn number(self) -> Option<u16> {
         match self {
             SectionKind::Positions => Some(1),
@@ -32,7 +32,7 @@ impl SectionKind {
         }
     }
 
-    /// The kind of a number.
+    /// Returns the kind with a number.
     pub(crate) fn from_number(number: u16) -> Option<Self> {
         match number {
             1 => Some(SectionKind::Positions),
@@ -44,7 +44,7 @@ impl SectionKind {
         }
     }
 
-    /// Whether there are three numbers of this for each atom.
+    /// Returns whether the section has three numbers per atom.
     fn is_of_each_atom(self) -> bool {
         matches!(self, SectionKind::Positions | SectionKind::Velocities | SectionKind::Forces)
     }
@@ -62,16 +62,16 @@ impl fmt::Display for SectionKind {
     }
 }
 
-/// As which numbers a section is stored; all of them little endian.
+/// The type of the numbers in a section. All are little endian.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DataType {
     /// 32-bit floating point.
     Float32,
     /// 64-bit floating point.
     Float64,
-    /// Positions as the XTC format compresses them.
+    /// Positions, compressed as in the XTC format.
     Xtc,
-    /// The layout of the 2024 paper: of each atom an int32 type and three 64-bit floating point coordinates, 28 bytes.
+    /// The layout of the 2024 paper: for each atom, an int32 type and three 64-bit floating point coordinates, 28 bytes.
     TypeAndFloat64,
 }
 
@@ -87,7 +87,7 @@ impl fmt::Display for DataType {
 }
 
 impl DataType {
-    /// The number that stands in the table of sections.
+    /// Returns the number of the data type in the table of sections.
     pub fn number(self) -> u16 {
         match self {
             DataType::Float32 => 1,
@@ -97,7 +97,7 @@ impl DataType {
         }
     }
 
-    /// The data type of a number.
+    /// Returns the data type with a number.
     pub fn from_number(number: u16) -> Option<Self> {
         [DataType::Float32, DataType::Float64, DataType::Xtc, DataType::TypeAndFloat64]
             .into_iter()
@@ -105,7 +105,7 @@ impl DataType {
     }
 }
 
-/// What is wrong with a section of `length` bytes in a frame of `n_atoms` atoms; `None` if nothing is.
+/// Describes the error of a section of `length` bytes in a frame of `n_atoms` atoms; `None` if it has none.
 pub(super) fn fault(kind: SectionKind, data_type: DataType, n_atoms: u64, length: u64) -> Option<String> {
     let size = match (kind, data_type) {
         (SectionKind::Positions, DataType::Xtc) => return None,

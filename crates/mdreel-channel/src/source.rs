@@ -1,8 +1,9 @@
-//! Channels as sources: frames of a running simulation, read once, as they come.
+//! Channels as sources of frames of a running simulation. Each frame is read once, as it comes.
 //!
-//! One consumer takes the frames, on whichever thread waits for one (`lookout`). Each is copied out of the ring at once, as far as
-//! analyses can want it, and kept until the blocks before it are merged: so workers share what came once, the ring has its slot
-//! back before anything is computed, and memory is bounded, as nothing is taken while too much is kept.
+//! One consumer takes the frames, on whichever thread waits for one (`lookout`). It copies the data that analyses can use out of
+//! the ring at once and keeps it until the blocks before it are merged. Workers therefore share frames that were received once,
+//! and the ring has its slot back before any computation. Memory is bounded, because the consumer takes no frame while too much
+//! is kept.
 
 mod as_source;
 mod kept;
@@ -22,34 +23,34 @@ use kept::{Frame, Kept};
 use mdreel_core::error::{Error, Result};
 use mdreel_core::source::lookout::{Known, Lookout};
 
-/// Frames taken in one look, at most: those that wait for one of them go on.
+/// The largest number of frames taken in one look. Threads that wait for one of them then go on.
 const FRAMES_AT_ONCE: usize = 64;
 
-/// How a channel is read.
+/// Settings for reading a channel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// The first frame.
+    /// The position of the first frame.
     pub start: Start,
-    /// How long a frame may keep us waiting; `None` for as long as the producer is running.
+    /// The longest wait for a frame; `None` to wait for as long as the producer is running.
     pub timeout: Option<Duration>,
-    /// How long a producer that was lost has to come back.
+    /// The time within which a lost producer must come back.
     pub restart: Duration,
-    /// Bytes of frames that are kept, about; what a run needs in any case is taken.
+    /// The approximate limit of the bytes of kept frames. The source takes the frames that a run needs in any case.
     pub memory: usize,
-    /// Whether frames that were overwritten before they were taken are borne.
+    /// Whether to tolerate frames that were overwritten before the source took them.
     pub bears_missed: bool,
-    /// Whether frames of the run that had gone before the source joined are borne.
+    /// Whether to tolerate frames of the run that had gone before the source joined.
     pub bears_late: bool,
 }
 
-/// Frames that a source could not have.
+/// Counts of the frames that a source could not get.
 #[derive(Debug, Default)]
 struct Counts {
     n_missed: AtomicU64,
     n_late: AtomicU64,
 }
 
-/// A channel that is read.
+/// A channel that mdreel reads as a source.
 pub struct ChannelSource {
     path: PathBuf,
     manifest: Manifest,
@@ -58,12 +59,12 @@ pub struct ChannelSource {
     counts: Counts,
 }
 
-/// The consumer, and its patience.
+/// The consumer, with its settings and its waiting times.
 struct Taker {
     consumer: CatchUp,
     settings: Settings,
     restart: Restart,
-    /// For how long the next frame has been waited for: the times while somebody did.
+    /// For how long threads have waited for the next frame, as the sum of the times in which one did.
     waited: Duration,
 }
 
@@ -83,22 +84,22 @@ impl ChannelSource {
         Ok(ChannelSource { path: path.to_owned(), manifest, n_atoms, lookout, counts: Counts::default() })
     }
 
-    /// The channel's directory.
+    /// Returns the directory of the channel.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What holds for all frames.
+    /// Returns the properties that all frames share.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Frames that were overwritten before they were taken.
+    /// Returns the number of frames that were overwritten before the source took them.
     pub fn n_missed(&self) -> u64 {
         self.counts.n_missed.load(Ordering::Relaxed)
     }
 
-    /// Frames of the run that had gone before the source joined.
+    /// Returns the number of frames of the run that had gone before the source joined.
     pub fn n_late(&self) -> u64 {
         self.counts.n_late.load(Ordering::Relaxed)
     }
@@ -108,11 +109,11 @@ impl ChannelSource {
         self.lookout.notify();
     }
 
-    /// Takes what has come, or waits for it, `at_most` so long.
+    /// Takes the frames that have come, or waits at most `at_most` for the first one.
     fn look(&self, taker: &mut Taker, at_most: Duration) {
         let known = self.lookout.known();
         if known.is_full() {
-            // Until a run needs some frames no more.
+            // Waits until a run no longer needs some of the frames.
             return self.lookout.wait(known, at_most);
         }
         let n_before = known.n_frames();
@@ -149,7 +150,7 @@ impl ChannelSource {
 }
 
 impl Taker {
-    /// Takes frames that are there; waits `at_most` so long for the first.
+    /// Takes the available frames, and waits at most `at_most` for the first one.
     fn take(&mut self, channel: &ChannelSource, at_most: Duration) -> Result<()> {
         let mut at_most = at_most;
         for _ in 0..FRAMES_AT_ONCE {

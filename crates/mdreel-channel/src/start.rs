@@ -1,26 +1,26 @@
-//! Where a consumer begins.
+//! The frame with which a consumer begins.
 
 use serde::{Deserialize, Serialize};
 
 use super::layout::Header;
 
-/// Where a consumer begins.
+/// The frame with which a consumer begins.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum Start {
-    /// With the first frame that is there.
+    /// The first available frame.
     Earliest,
-    /// With the next that comes.
+    /// The next frame that comes.
     Latest,
-    /// With the first frame of this number or a later one.
+    /// The first frame with this number or a later one.
     Sequence(u64),
-    /// With the first frame of this step or a later one.
+    /// The first frame with this step or a later one.
     Step(i64),
-    /// With the first frame of this time or a later one, ps.
+    /// The first frame at this time or a later one, ps.
     Time(f64),
 }
 
 impl Start {
-    /// Whether a frame is before it.
+    /// Returns whether a frame comes before the start.
     pub(super) fn is_before(self, header: &Header) -> bool {
         match self {
             Start::Earliest | Start::Latest => false,

@@ -1,4 +1,4 @@
-//! The state of a channel, for who looks at it and takes no part.
+//! The state of a channel, for observers that take no part in it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,66 +15,66 @@ use super::participants::{self, Participant};
 use super::ring_file::{Geometry, MOST_EPOCHS, RingFile};
 use mdreel_core::error::Result;
 
-/// What can be seen of a channel at a moment. Its parts are read one after the other, while it goes on.
+/// The state of a channel. Its parts are read one after the other while the channel is in use, so they may differ in age.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Status {
-    /// What holds for all frames.
+    /// The properties that all frames share.
     pub manifest: Manifest,
     /// The size of the ring.
     pub geometry: Geometry,
-    /// The incarnation of the producer.
+    /// The number of the producer's incarnation.
     pub epoch: u64,
     /// The first step of each epoch.
     pub resume_steps: Vec<i64>,
     /// The number of the next frame.
     pub sequence: u64,
-    /// Frames that the ring has got so far.
+    /// The number of frames published into the ring so far.
     pub n_published: u64,
-    /// Frames that were overwritten before every consumer had seen them.
+    /// The number of frames that were overwritten before every consumer had seen them.
     pub n_dropped: u64,
     /// Whether there is a producer.
     pub has_producer: bool,
-    /// How it ended, if it has.
+    /// The end of the channel, if it has ended.
     pub end: Option<End>,
-    /// Why the producer was lost: `None` unless it was.
+    /// The reason for which the producer was lost; `None` unless it was.
     pub loss: Option<String>,
-    /// How far each consumer that takes every frame is behind, in frames.
+    /// The lag of each consumer that takes every frame, in frames.
     pub lags: Vec<u64>,
-    /// Bytes that the ring takes.
+    /// The size of the ring in bytes.
     pub n_bytes: usize,
-    /// The process of the producer; `None` without a producer, and if it is not known.
+    /// The process of the producer; `None` without a producer, or if it is not known.
     pub producer: Option<Participant>,
-    /// All consumers, also those that take only the newest frame or read staging.
+    /// All consumers, including those that take only the newest frame or read staging.
     pub consumers: Vec<ConsumerStatus>,
-    /// For how long the producer has waited for room; `None` if it does not.
+    /// For how long the producer has waited for a free slot; `None` if it does not wait.
     pub waits: Option<Duration>,
-    /// With which number of a frame the run began; `None` if that is not known for sure.
+    /// The number of the first frame of the run; `None` if that is not known for sure.
     pub first_of_run: Option<u64>,
-    /// When the run ended, in seconds since 1970; `None` while it goes on, and if that is not known.
+    /// The time at which the run ended, in seconds since 1970; `None` while it goes on, or if that is not known.
     pub ended_at: Option<f64>,
 }
 
-/// What can be seen of a consumer.
+/// The state of a consumer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConsumerStatus {
-    /// Its process, if that is known.
+    /// The process of the consumer, if it is known.
     pub process: Option<Participant>,
-    /// How far it is behind, in frames; `None` if nobody has to wait for it.
+    /// The lag in frames; `None` if the producer never has to wait for this consumer.
     pub lag: Option<u64>,
-    /// Whether it takes only the newest frame.
+    /// Whether the consumer takes only the newest frame.
     pub takes_latest: bool,
-    /// Whether the producer waits for it now.
+    /// Whether the producer is waiting for this consumer.
     pub is_waited_for: bool,
 }
 
 impl Status {
-    /// The state of the channel in a directory.
+    /// Reads the state of the channel in a directory.
     pub fn of(path: &Path) -> Result<Self> {
         let directory = Directory::open(path)?;
         let ring = RingFile::open(&directory, false)?;
         let manifest = Manifest::read(&directory)?;
         let locks = Locks::open(&directory, "lock", false)?;
-        // Before the end record: one that is written by a producer that ends meanwhile is then seen.
+        // This check comes before reading the end record. If a producer ends in between, its end record is seen.
         let has_producer = locks.is_taken(PRODUCER)?;
         let head = ring.head();
         let since = Some(head.waits_since.load(Ordering::Relaxed)).filter(|since| {
@@ -108,13 +108,13 @@ impl Status {
         })
     }
 
-    /// Whether the producer has died without an end record.
+    /// Returns whether the producer has died without an end record.
     pub fn is_lost(&self) -> bool {
         !self.has_producer && self.end.is_none()
     }
 }
 
-/// The consumers that live. A cursor of a dead one is freed when the ring is full.
+/// Returns the consumers that are alive. The producer frees the cursor of a dead one when the ring is full.
 fn consumers(directory: &Directory, ring: &RingFile, locks: &Locks, is_waiting: bool) -> Result<Vec<ConsumerStatus>> {
     let ring = ring.protocol();
     let lags: Vec<(usize, u64)> = ring.lags().collect();

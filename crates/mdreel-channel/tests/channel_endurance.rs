@@ -1,7 +1,7 @@
-//! A channel with staging, retention and two groups, for as many frames as a simulation publishes in days: no process takes more memory or
-//! more descriptors as time goes on, and staging has no more files.
+//! An endurance test of a channel with staging, retention and two groups, over as many frames as a simulation publishes in days.
+//! Over time, no process uses more memory or descriptors, and staging has no more files.
 //!
-//! 10 million frames with `MDREEL_SLOW_TESTS=1`: `cargo test --release --test channel_endurance`.
+//! With `MDREEL_SLOW_TESTS=1`, it publishes 10 million frames: `cargo test --release --test channel_endurance`.
 #![cfg(target_os = "linux")]
 
 #[path = "support/channel_processes.rs"]
@@ -28,11 +28,11 @@ use mdreel_core::error::{Error, Result};
 const N_ATOMS: usize = 4;
 const HUNG: Duration = Duration::from_secs(120);
 const NAMES: [&str; 4] = ["producer", "all", "share-a", "share-b"];
-/// Frames of a commit.
+/// The number of frames per commit.
 const COMMITTED: i64 = 500;
-/// Some 1,000 frames.
+/// The size of a segment in bytes; it holds some 1,000 frames.
 const SEGMENT: u64 = 1 << 18;
-/// Frames that stay in any case.
+/// The number of frames that retention keeps in any case.
 const KEPT: u64 = 5000;
 const MOST_FILES: usize = 200;
 
@@ -49,7 +49,7 @@ fn open(place: &Path) -> Result<Producer> {
 fn simulate(place: &Path) {
     let mut producer = insist(|| open(place));
     let begin = Instant::now();
-    // Who reads staging is not waited for: all of them are to be in the ring.
+    // A producer does not wait for consumers that read staging, so all of them must be in the ring first.
     while producer.n_consumers().unwrap() < NAMES.len() - 1 {
         assert!(begin.elapsed() < HUNG, "nobody comes");
         thread::yield_now();
@@ -63,7 +63,7 @@ fn join(place: &Path, name: &str) -> Result<Member> {
     Member::join(&place.join("channel"), Membership { group, member: name, mode, start: Start::Earliest })
 }
 
-/// Commits how many frames it has had, and the sum of their steps.
+/// Receives frames, and commits their number and the sum of their steps.
 fn analyse(place: &Path, name: &str) {
     let mut member = join(place, name).unwrap();
     let (mut n_had, mut sum, mut n_open) = (0_i64, 0_i64, 0);
@@ -79,7 +79,7 @@ fn analyse(place: &Path, name: &str) {
             }
             Ok(Next::End(_)) if n_open == 0 => return,
             Ok(Next::End(_)) => true,
-            // The producer is not there yet.
+            // The producer has not started yet.
             Err(Error::Stream(_) | Error::StreamTimeout(_)) if last.elapsed() < HUNG => continue,
             Err(error) => panic!("{error}"),
         };
@@ -99,7 +99,11 @@ fn other_process_plays_its_role() {
     }
 }
 
+<<<<<<< HEAD
 /// What a process takes at a moment. Mapped files are not counted: the producer maps segments as retention fills up, up to a limit.
+=======
+/// The resources that a process uses at a moment.
+>>>>>>> rust-prose-5
 #[derive(Debug, Clone, Copy)]
 struct Usage {
     resident_kb: u64,
@@ -108,7 +112,7 @@ struct Usage {
 }
 
 impl Usage {
-    /// `None` of a process that has ended.
+    /// Reads the usage of a process; `None` if it has ended.
     fn of(process: u32) -> Option<Self> {
         let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
         let kilobytes = |name: &str| {
@@ -129,7 +133,7 @@ impl Usage {
     }
 }
 
-/// The most that each process took, and the most files in staging, in a part of the run.
+/// The maximum usage of each process, and the maximum number of files in staging, in a part of the run.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     processes: [Usage; NAMES.len()],
@@ -137,7 +141,7 @@ struct Part {
     n_looks: usize,
 }
 
-/// Processes that are ended with the test.
+/// Processes that the test ends when it ends.
 struct Processes(Vec<Child>);
 
 impl Drop for Processes {
@@ -171,7 +175,7 @@ fn memory_descriptors_and_files_do_not_grow_with_the_number_of_frames() {
     let start = |name: &&str| start_saying(name, place, 0, Stdio::from(File::create(log(name)).unwrap()));
     let mut processes = Processes(NAMES.iter().map(start).collect());
     let begin = Instant::now();
-    // Tenths of the run.
+    // The tenths of the run.
     let mut parts: [Option<Part>; 10] = [None; 10];
     let (mut before, mut moved) = (0, Instant::now());
     let mut is_done = false;
@@ -182,7 +186,7 @@ fn memory_descriptors_and_files_do_not_grow_with_the_number_of_frames() {
         }
         assert!(moved.elapsed() < HUNG, "nothing was published for {HUNG:?} behind frame {before}");
         let tenth = (10 * n_published / n_frames().cast_unsigned()) as usize;
-        // At the end some have ended, and others have not.
+        // At the end, some processes have ended and others have not.
         if let (Some(part), Some(found)) = (parts.get_mut(tenth), look(place, &processes)) {
             *part = Some(part.map_or(found, |part| join_parts(part, found)));
         }
@@ -197,10 +201,10 @@ fn memory_descriptors_and_files_do_not_grow_with_the_number_of_frames() {
     }
     report(&parts, begin.elapsed());
     check_results(place);
-    // The first tenth is for what is made once; the others may take no more than it has taken, and
-    // * 1 MiB, as what an allocator keeps depends on what came when;
-    // * 4 descriptors, as files of commits are opened for a moment.
-    // Files: what retention keeps, and what came since the groups were asked last, within 100 ms.
+    // The first tenth covers what is allocated once. The other tenths may exceed it by at most
+    // * 1 MiB, as the memory that an allocator keeps depends on the order of allocations;
+    // * 4 descriptors, as files of commits are open for a moment.
+    // The files in staging are those that retention keeps, and those written since the last check of the groups, within 100 ms.
     let first = parts[0].expect("a look in the first tenth");
     assert!(parts.iter().flatten().count() >= 5, "too few looks: {parts:?}");
     for part in parts.iter().flatten() {
@@ -224,7 +228,7 @@ fn report(parts: &[Option<Part>], took: Duration) {
     std::io::stdout().write_all(text.as_bytes()).unwrap();
 }
 
-/// Each frame is in the result of each group once.
+/// Checks that each frame is in the result of each group once.
 fn check_results(place: &Path) {
     let n = n_frames();
     for group in groups(&place.join("channel")).unwrap() {
@@ -234,7 +238,7 @@ fn check_results(place: &Path) {
             let word = |at: usize| i64::from_le_bytes(words[at]);
             total = (total.0 + word(0), total.1 + word(1));
             assert_eq!(state.missed, 0);
-            // Those that the members of a group hold, however far one of them is behind.
+            // These are the steps that the members of a group hold, however far one of them lags.
             let n_open = state.settled.open.len();
             assert!(n_open <= 2 * COMMITTED as usize, "{n_open} steps are open");
         }

@@ -1,5 +1,5 @@
-//! Children that are forked without `exec`, as Python's `multiprocessing` does: they keep nothing of their parent's channel alive, and
-//! can do nothing to it.
+//! Tests of children that are forked without `exec`, as Python's `multiprocessing` does. They keep nothing of their parent's
+//! channel alive, and cannot change it.
 #![cfg(target_os = "linux")]
 
 #[path = "support/channel_processes.rs"]
@@ -27,7 +27,7 @@ fn member(place: &Path) -> Result<Member, Error> {
     Member::join(&channel(place), membership)
 }
 
-/// Forks. The child calls `then`, and ends with what that says; this returns its number.
+/// Forks. The child calls `then` and exits with its result; the parent gets the child's process number.
 fn fork(then: impl FnOnce() -> i32) -> libc::pid_t {
     // SAFETY: the child runs `then` and ends at once, without the destructors and the other tests of this process.
     unsafe {
@@ -38,25 +38,25 @@ fn fork(then: impl FnOnce() -> i32) -> libc::pid_t {
     }
 }
 
-/// Lives until it is killed, or too long.
+/// Sleeps until the process is killed, for at most 120 s.
 fn stay() -> i32 {
-    // SAFETY: two calls of the system that take no memory.
+    // SAFETY: these are two system calls that access no memory.
     unsafe {
         libc::alarm(120);
         libc::pause()
     }
 }
 
-/// The number that a child ended with.
+/// Returns the exit status of a child.
 fn outcome(child: libc::pid_t) -> i32 {
     let mut status = 0;
-    // SAFETY: the number is written to.
+    // SAFETY: the call writes only to the number.
     let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
     assert!(waited == child && libc::WIFEXITED(status), "{status}");
     libc::WEXITSTATUS(status)
 }
 
-/// Writes the number of the child to a file, which is then there as a whole.
+/// Writes the process number of the child to a file, which appears only when it is complete.
 fn tell(place: &Path, child: libc::pid_t) {
     let part = place.join("child.part");
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(&part).unwrap();
@@ -92,19 +92,19 @@ fn other_process_plays_its_role() {
     }
 }
 
-/// A child that outlives its parent, until this is dropped.
+/// A child that outlives its parent. Dropping this value kills it.
 struct Orphan(libc::pid_t);
 
 impl Orphan {
     fn lives(&self) -> bool {
-        // SAFETY: signal 0 only asks.
+        // SAFETY: signal 0 only checks whether the process exists.
         unsafe { libc::kill(self.0, 0) == 0 }
     }
 }
 
 impl Drop for Orphan {
     fn drop(&mut self) {
-        // SAFETY: the child that the other process has told of.
+        // SAFETY: the process is the child whose number the other process has written.
         unsafe { libc::kill(self.0, libc::SIGKILL) };
     }
 }
@@ -171,7 +171,7 @@ fn forked_child_can_do_nothing_to_its_parents_channel_and_may_open_it_anew() {
             matches!(producer.n_consumers(), Err(Error::Stream(_))),
             matches!(member.commit(b""), Err(Error::Stream(_))),
         ];
-        // SAFETY: these are the child's copies, which are not used again; what they hold is the parent's.
+        // SAFETY: these are the child's copies, which it does not use again. The locks that they hold belong to the parent.
         let is_ended = unsafe {
             std::ptr::drop_in_place(&raw mut consumer);
             std::ptr::drop_in_place(&raw mut member);
@@ -187,7 +187,7 @@ fn forked_child_can_do_nothing_to_its_parents_channel_and_may_open_it_anew() {
     let is_next = matches!(consumer.next(LONG), Ok(Next::Frame(frame)) if check(&frame) == 1);
     assert!(is_next);
     member.commit(b"").unwrap();
-    // The consumer is behind by a whole ring, and is waited for.
+    // The consumer lags by a full ring, and the producer waits for it.
     (2..10).for_each(|step| publish(&mut producer, step));
     assert_eq!(producer.lag(), Some(8));
     producer.end(&End::Finished).unwrap();

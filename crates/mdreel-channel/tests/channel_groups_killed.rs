@@ -1,5 +1,4 @@
-//! Members of groups that are killed at random moments, while the simulation is killed as well: each step is in the committed results
-//! once.
+//! Tests that kill members of groups at random moments, and the simulation as well. Each step is in the committed results once.
 #![cfg(target_os = "linux")]
 
 #[path = "support/channel_processes.rs"]
@@ -21,12 +20,12 @@ fn join(place: &Path, member: &str, mode: Mode) -> Result<Member> {
     Member::join(&place.join("channel"), Membership { group, member, mode, start: Start::Earliest })
 }
 
-/// Counts how often it has had each step, and commits the counts now and then.
+/// Counts how often the member has received each step, and commits the counts now and then.
 fn analyse(place: &Path, member: &str, mode: Mode) {
     let mut member = loop {
         match join(place, member, mode) {
             Ok(member) => break member,
-            // Who was killed may be dying still.
+            // A killed member may still be dying.
             Err(Error::Stream(_)) => std::thread::yield_now(),
             Err(error) => panic!("{error}"),
         }
@@ -43,7 +42,7 @@ fn analyse(place: &Path, member: &str, mode: Mode) {
             }
             Ok(Next::End(_)) if n_had == 0 => return,
             Ok(Next::End(_)) => n_had = 7,
-            // Between two producers there is none.
+            // Between two producers, there is none.
             Err(Error::Stream(_) | Error::StreamTimeout(_)) if Instant::now() < until => continue,
             Err(error) => panic!("{error}"),
         }

@@ -1,4 +1,4 @@
-//! Producers and consumers that are killed at random moments (SIGKILL): nothing torn, nothing twice, nothing lost, nobody hangs.
+//! Tests that kill producers and consumers at random moments (SIGKILL). No frame is torn, repeated or lost, and no process hangs.
 #![cfg(target_os = "linux")]
 
 #[path = "support/channel_processes.rs"]
@@ -13,7 +13,7 @@ use mdreel_channel::consumer::{Consumer, Next, Start};
 use mdreel_channel::end::End;
 use mdreel_core::error::Error;
 
-/// What another process does; the test that it is started as, too. Does nothing in the run of all tests.
+/// The entry point of the other processes, which run only this test. Does nothing in a normal test run.
 #[test]
 fn other_process_plays_its_role() {
     let Some((role, place, from)) = role() else { return };
@@ -50,7 +50,7 @@ fn consumer_sees_each_step_once_when_the_producer_is_killed() {
                     assert_eq!(end, End::Finished);
                     break;
                 }
-                // Between two producers there is none.
+                // Between two producers, there is none.
                 Err(Error::Stream(_) | Error::StreamTimeout(_)) => {}
                 Err(error) => panic!("{error}"),
             }
@@ -102,7 +102,7 @@ fn producer_and_other_consumers_go_on_when_consumers_are_killed() {
                     next += 1;
                 }
                 Ok(Next::End(_)) => break,
-                // The producer is not there yet.
+                // The producer has not started yet.
                 Err(Error::Stream(_)) => std::thread::yield_now(),
                 Err(error) => panic!("{error}"),
             }

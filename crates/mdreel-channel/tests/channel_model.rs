@@ -1,8 +1,8 @@
-//! The model check of the protocol: every interleaving of a small ring, and what weak memory makes of it.
+//! The model check of the protocol, over every interleaving of a small ring and the reorderings that weak memory permits.
 //!
-//! What is checked is the protocol's own file, with the atomic numbers of loom. The slots are cells of loom, which finds a
-//! read that is not ordered with a write; an alarm that is lost is a deadlock, which it finds as well.
-//! With `MDREEL_SLOW_TESTS=1` as deep as minutes allow: `cargo test --release -p mdreel-channel --test channel_model`.
+//! It compiles the file of the protocol itself with the atomic integers of loom. The slots are cells of loom, which detects a
+//! read that is not ordered with a write. Loom also detects a lost alarm, as a deadlock. With `MDREEL_SLOW_TESTS=1`, the check
+//! goes as deep as is possible within minutes: `cargo test --release -p mdreel-channel --test channel_model`.
 
 #[path = "support/loom_atomic.rs"]
 mod atomic;
@@ -22,8 +22,8 @@ use protocol::{Control, Cursor, Full, Ring, Room, Stamp, Taken};
 const N_SLOTS: usize = 2;
 const LONG: Duration = Duration::from_secs(1);
 
-/// Explores a model, with `at_most` switches of threads that are forced; in full with three, which find all known faults of such
-/// protocols.
+/// Explores a model, with at most `at_most` forced preemptions of threads. Slow tests use three, which reveal all known faults of
+/// such protocols.
 fn explore(at_most: usize, model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     let is_slow = std::env::var_os("MDREEL_SLOW_TESTS").is_some_and(|value| value == "1");
@@ -37,14 +37,14 @@ struct Shared {
     room: Room,
     cursors: Vec<Cursor>,
     stamps: Vec<Stamp>,
-    /// One more than the frames that the ring has got, once the producer has ended.
+    /// The number of frames in the ring plus 1 after the producer has ended; 0 before.
     ended: AtomicU64,
     slots: [UnsafeCell<u64>; N_SLOTS],
 }
 
-// SAFETY: that the slots are not read while they are written is what the protocol promises and loom checks.
+// SAFETY: the protocol guarantees that the slots are not read while they are written, and loom checks this.
 unsafe impl Sync for Shared {}
-// SAFETY: as above.
+// SAFETY: see above.
 unsafe impl Send for Shared {}
 
 impl Shared {
@@ -68,13 +68,13 @@ impl Shared {
         Ring { control, room, cursors, stamps, n_slots: N_SLOTS as u64 }
     }
 
-    /// Reads the slot of a position, which is pinned.
+    /// Reads the slot of a pinned position.
     fn read(&self, position: u64) -> u64 {
-        // SAFETY: the slot is pinned; loom checks it.
+        // SAFETY: the slot is pinned; loom checks this.
         self.slots[position as usize % N_SLOTS].with(|slot| unsafe { *slot })
     }
 
-    /// Publishes frames; returns how many of them were dropped because all slots were held.
+    /// Publishes frames. Returns how many of them were dropped because consumers held all slots.
     fn produce(&self, n_frames: u64, may_drop: bool) -> u64 {
         let ring = self.ring();
         let mut n_dropped = 0;
@@ -82,7 +82,7 @@ impl Shared {
             let claimed = loop {
                 match ring.claim(may_drop) {
                     Ok(position) => break Some(position),
-                    // A producer that may drop frames waits for nobody.
+                    // A producer that may drop frames does not wait for consumers.
                     Err(full) if may_drop => {
                         assert_eq!(full, Full::Held);
                         break None;
@@ -94,7 +94,7 @@ impl Shared {
                 n_dropped += 1;
                 continue;
             };
-            // SAFETY: the slot is claimed; loom checks it.
+            // SAFETY: the slot is claimed; loom checks this.
             self.slots[position as usize % N_SLOTS].with_mut(|slot| unsafe { *slot = frame + 100 });
             ring.publish(position);
         }
@@ -103,7 +103,7 @@ impl Shared {
         n_dropped
     }
 
-    /// Waits for frames; says how many the ring has got in all once no more will come.
+    /// Waits for frames. Returns the total number of published frames once no more will come.
     fn wait(&self, cursor: &Cursor, next: u64) -> Option<u64> {
         let ring = self.ring();
         let ended = self.ended.load(Ordering::Acquire);
@@ -114,14 +114,15 @@ impl Shared {
         None
     }
 
-    /// Takes frames until the producer has ended; returns how many were seen, and how many were lost.
+    /// Takes frames until the producer has ended. Returns how many frames the consumer saw, and how many it lost.
     fn consume(&self, consumer: usize) -> (u64, u64) {
         let (first, seen, lost) = self.consume_from(consumer, (0, 0));
         assert_eq!(first, 0);
         (seen, lost)
     }
 
-    /// As `consume`; also returns how many frames came before. Who entered while a frame was published may expect the next one.
+    /// Takes frames as `consume` does, and also returns how many frames came before. A consumer that enters while a frame is
+    /// being published may expect the next one.
     fn consume_from(&self, consumer: usize, (first, ordinal): (u64, u64)) -> (u64, u64, u64) {
         let (ring, cursor) = (self.ring(), &self.cursors[consumer]);
         let (mut next, mut expected, mut seen, mut lost) = (first, ordinal, 0, 0);
@@ -154,7 +155,7 @@ impl Shared {
 }
 
 impl Shared {
-    /// As `consume`, by one who holds each frame until the next one is read.
+    /// Takes frames as `consume` does, but holds each frame until it has read the next one.
     fn consume_holding(&self) -> (u64, u64) {
         let (ring, cursor) = (self.ring(), &self.cursors[0]);
         let (mut next, mut expected, mut seen, mut lost) = (0, 0, 0, 0);
@@ -248,7 +249,7 @@ fn two_consumers_see_or_count_each_frame_when_the_oldest_is_dropped() {
     check(2, 3, true);
 }
 
-/// A consumer that enters the ring while frames come: from its first one on, it sees or counts each.
+/// Checks a consumer that enters the ring while frames come. From its first frame on, it sees or counts each one.
 fn check_entering(may_drop: bool) {
     let n_frames = 3;
     explore(2, move || {
@@ -266,7 +267,7 @@ fn check_entering(may_drop: bool) {
                     ring.unpin(cursor, 0);
                 }
                 let (before, seen, lost) = shared.consume_from(0, (first, before));
-                // One that has no cursor any more is not waited for.
+                // The producer does not wait for a consumer without a cursor.
                 ring.free(&shared.cursors[0]);
                 before + seen + lost
             })

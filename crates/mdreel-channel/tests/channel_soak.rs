@@ -1,7 +1,8 @@
-//! Many frames through channels whose producers and consumers are killed (SIGKILL) all the time: each frame is looked at, nothing that had
-//! reached its level is lost, nothing is in a committed result twice, nobody hangs.
+//! A soak test of many frames through channels whose producers and consumers are killed (SIGKILL) all the time. It checks each
+//! frame. No frame that had reached its level of durability is lost, no frame is in a committed result twice, and no process
+//! hangs.
 //!
-//! 1,000,000 frames for each level with `MDREEL_SLOW_TESTS=1`: `cargo test --release --test channel_soak`.
+//! With `MDREEL_SLOW_TESTS=1`, it publishes 1,000,000 frames for each level: `cargo test --release --test channel_soak`.
 #![cfg(target_os = "linux")]
 
 #[path = "support/channel_processes.rs"]
@@ -25,21 +26,21 @@ use mdreel_channel::staging::{Durability, Retention, Staging};
 use mdreel_core::error::{Error, Result};
 
 const N_ATOMS: usize = 25;
-/// So long without progress means that somebody hangs.
+/// The time without progress after which a process counts as hanging.
 const HUNG: Duration = Duration::from_secs(120);
-/// Each has a channel of its own, as a channel may be opened 64 times.
+/// The number of rounds. Each uses a new channel, as a channel may be opened only 64 times.
 const N_ROUNDS: usize = 20;
-/// A count of each step of a round fits into the state of a commit.
+/// The number of frames in a round. A count of each step fits into the state of a commit.
 const N_FRAMES: i64 = 50_000;
 const FEWER_FRAMES: i64 = 10_000;
-/// The producer, members of the groups `all`, `twice` and `share`, and who is in no group.
+/// The producer, the members of the groups `all`, `twice` and `share`, and a reader that is in no group.
 const NAMES: [&str; 7] = ["producer", "all", "twice", "share-a", "share-b", "share-c", "watcher"];
 
 fn n_frames() -> i64 {
     if is_slow() { N_FRAMES } else { FEWER_FRAMES }
 }
 
-/// A round of a level is in this folder.
+/// Returns whether the round in this folder uses staging.
 fn is_staged(place: &Path) -> bool {
     place.join("is-staged").exists()
 }
@@ -51,14 +52,14 @@ fn open(place: &Path, from: i64, policy: Policy) -> Result<Producer> {
     Producer::open(&place.join("channel"), settings(N_ATOMS, from, policy, staging))
 }
 
-/// Up to which step frames have been published, as the producer has been told.
+/// Returns the step after the last one that the producer has recorded as published.
 fn acknowledged(file: &File) -> i64 {
     let mut bytes = [0; 8];
     file.read_exact_at(&mut bytes, 0).unwrap();
     i64::from_le_bytes(bytes)
 }
 
-/// Publishes with pauses, in which consumers that were far behind find their way from staging into the ring.
+/// Publishes frames with pauses, in which lagging consumers can return from staging to the ring.
 fn simulate(place: &Path, from: i64) {
     let file = OpenOptions::new().write(true).open(place.join("acknowledged")).unwrap();
     let policy = || match random(if is_staged(place) { 4 } else { 1 }) {
@@ -67,7 +68,8 @@ fn simulate(place: &Path, from: i64) {
         _ => Policy::Spill(Box::new(|_| Ok(()))),
     };
     let acknowledge = |step: i64| file.write_all_at(&step.to_le_bytes(), 0).unwrap();
-    // Before the channel is told: what this one has not published yet is not behind the checkpoint of the next.
+    // Recorded before the channel is opened, so that the next checkpoint is not after steps that this producer has not published
+    // yet.
     acknowledge(from);
     let mut producer = insist(|| open(place, from, policy()));
     let mut pause = from;
@@ -90,20 +92,20 @@ fn join(place: &Path, name: &str) -> Result<Member> {
     Member::join(&place.join("channel"), Membership { group, member: name, mode, start: Start::Earliest })
 }
 
-/// What comes next, while producers come and go; `None` at the end.
+/// Returns the next frame while producers come and go; `None` at the end.
 fn next_step(mut next: impl FnMut(Duration) -> Result<Option<(u64, i64)>>) -> Option<(u64, i64)> {
     let begin = Instant::now();
     loop {
         match next(Duration::from_secs(1)) {
             Ok(found) => return found,
-            // Between two producers there is none.
+            // Between two producers, there is none.
             Err(Error::Stream(_) | Error::StreamTimeout(_)) if begin.elapsed() < HUNG => {}
             Err(error) => panic!("{error}"),
         }
     }
 }
 
-/// The number and the step of a frame, if it is as it was published.
+/// Checks a frame, and returns its number and its step; `None` at the end.
 fn identity(next: Next<'_>) -> Option<(u64, i64)> {
     match next {
         Next::Frame(frame) => Some((frame.header().sequence, check(&frame))),
@@ -114,7 +116,7 @@ fn identity(next: Next<'_>) -> Option<(u64, i64)> {
     }
 }
 
-/// Counts how often it has had each step, and commits the counts now and then.
+/// Counts how often the member has received each step, and commits the counts now and then.
 fn analyse(place: &Path, name: &str) {
     let mut member = insist(|| join(place, name));
     let mut counts = member.state().blob.clone();
@@ -137,14 +139,14 @@ fn analyse(place: &Path, name: &str) {
         }
         is_over = found.is_none();
         if is_over || n_had >= n_wanted {
-            // What is missed behind the last frame is committed as well.
+            // The commit includes frames that are missed after the last one.
             member.commit(&counts).unwrap();
             (n_had, n_wanted) = (0, 1 + random(100));
         }
     }
 }
 
-/// Sees what there is when it comes, and what follows.
+/// Reads the frames that are available when it joins, and those that follow.
 fn watch(place: &Path) {
     let mut reader = CatchUp::join(&place.join("channel"), Start::Earliest).unwrap();
     let mut before = None;
@@ -164,7 +166,7 @@ fn other_process_plays_its_role() {
     }
 }
 
-/// A process, which is ended with the test.
+/// A process that the test ends when it ends.
 struct Process {
     name: &'static str,
     child: Child,
@@ -182,13 +184,13 @@ impl Process {
         assert!(outcome.success(), "{}: {outcome}: {}", self.name, std::fs::read_to_string(&self.log).unwrap());
     }
 
-    /// Whether it has come to its end.
+    /// Returns whether the process has ended.
     fn is_done(&mut self) -> bool {
         let outcome = self.child.try_wait().unwrap();
         outcome.inspect(|outcome| self.check(*outcome)).is_some()
     }
 
-    /// Kills it; whether it had not come to its end yet.
+    /// Kills the process. Returns whether it had not ended before.
     fn kill(&mut self) -> bool {
         self.child.kill().unwrap();
         let outcome = self.child.wait().unwrap();
@@ -206,14 +208,14 @@ impl Drop for Process {
     }
 }
 
-/// Has frames published and analysed, while `n_kills` times somebody is killed. Returns how often it was the producer, and how often
-/// somebody else.
+/// Runs a producer and its consumers, and kills one of these processes `n_kills` times. Returns how often that was the producer,
+/// and how often another process.
 fn round(place: &Path, n_kills: usize) -> (usize, usize) {
     std::fs::write(place.join("acknowledged"), [0; 8]).unwrap();
     let file = File::open(place.join("acknowledged")).unwrap();
     drop(open(place, 0, Policy::Block(HUNG)).unwrap());
     let steady = steady(place);
-    // From now on a staging keeps all for them.
+    // From now on, staging keeps all frames for the groups.
     NAMES[1..6].iter().for_each(|name| drop(join(place, name).unwrap()));
     let mut processes: Vec<Process> = NAMES.iter().map(|name| Process::start(name, place, 0)).collect();
     let mut at: Vec<i64> = (0..n_kills).map(|_| random(n_frames() as u64).cast_signed()).collect();
@@ -230,7 +232,7 @@ fn round(place: &Path, n_kills: usize) -> (usize, usize) {
             assert!(n_done == 0, "before the end");
             thread::sleep(Duration::from_micros(random(500)));
         }
-        // Each third time the producer, as often as a channel may be opened.
+        // In a third of the cases, this is the producer, up to the number of times that a channel may be opened.
         let which = if n_producers < 60 && random(3) == 0 { 0 } else { 1 + random(6) as usize };
         let process = &mut processes[which];
         if process.is_done() || !process.kill() {
@@ -238,7 +240,7 @@ fn round(place: &Path, n_kills: usize) -> (usize, usize) {
         }
         let counts = if which == 0 { &mut n_producers } else { &mut n_others };
         *counts += 1;
-        // A checkpoint right behind what was published, or some frames before.
+        // The checkpoint is directly after the published frames, or some frames before.
         let back = if random(2) == 0 { 0 } else { random(20).cast_signed() };
         *process = Process::start(process.name, place, (acknowledged(&file) - back).max(0));
     }
@@ -251,7 +253,7 @@ fn round(place: &Path, n_kills: usize) -> (usize, usize) {
     (n_producers, n_others)
 }
 
-/// One that is never killed, which sees each step once and in order.
+/// Starts a member that is never killed. It sees each step once and in order.
 fn steady(place: &Path) -> thread::JoinHandle<()> {
     let mut member = join(place, "steady").unwrap();
     thread::spawn(move || {
@@ -267,7 +269,7 @@ fn steady(place: &Path) -> thread::JoinHandle<()> {
     })
 }
 
-/// How often each step is in the committed results of a group, and how many frames it has missed.
+/// Returns how often each step is in the committed results of a group, and how many frames the group has missed.
 fn committed(members: &[(String, State)]) -> (Vec<u32>, u64) {
     let mut counts = vec![0; n_frames() as usize];
     for (_, state) in members {
@@ -292,12 +294,12 @@ fn soak(is_staged: bool) {
                 continue;
             }
             let (counts, missed) = committed(&group.members);
-            // A group that has not committed anything begins with the first frame that there still is.
+            // A group without commits begins with the first frame that is still available.
             let first = if is_staged { 0 } else { counts.iter().position(|count| *count > 0).unwrap() };
             let wrong: Vec<_> = (0..).zip(&counts).skip(first).filter(|(_, count)| **count != 1).collect();
             let n_lost = wrong.iter().filter(|(_, count)| **count == 0).count() as u64;
             assert!(wrong.len() as u64 == n_lost, "group {}: twice in a result: {wrong:?}", group.name);
-            // The ring alone keeps nothing for who is killed, but what has gone is counted.
+            // The ring alone keeps no frames for killed members, but lost frames are counted.
             let may_lose = if is_staged { 0 } else { missed };
             assert!(n_lost <= may_lose, "group {}: {missed} were missed, {n_lost} are lost: {wrong:?}", group.name);
             n_missed += n_lost;

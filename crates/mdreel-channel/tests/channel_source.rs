@@ -1,4 +1,4 @@
-//! Channels as sources: a run over a channel sees what was published, each frame once, for any number of workers.
+//! Tests of channels as sources. A run over a channel sees each published frame once, for any number of workers.
 #![cfg(target_os = "linux")]
 
 #[expect(dead_code, reason = "frames of a channel are found by number")]
@@ -65,7 +65,7 @@ fn position(frame: u64, i: usize) -> f32 {
     (frame as f32 + i as f32 * 0.37).sin() * 20.0
 }
 
-/// Publishes positions as they are, or with the type of each atom; and velocities twice as large.
+/// Publishes positions, with the type of each atom if `has_types`, and velocities that are twice as large.
 fn publish(producer: &mut Producer, frame: u64, has_types: bool) -> Result<u64> {
     let numbers = || (0..3 * N_ATOMS).map(|i| position(frame, i));
     let (data_type, positions) = if has_types {
@@ -108,7 +108,7 @@ fn expected(index: u64, frame: u64, atoms: &[u32]) -> Seen {
 }
 
 fn run_all(source: &ChannelSource, frames: FrameSet, n_workers: usize) -> Result<Kept> {
-    // Blocks smaller than what suits, so that there are many of them.
+    // The blocks are smaller than usual, so that there are many of them.
     let blocks = Blocks::Arriving(Arriving { frames, block_frames: 6 });
     let atoms = AtomSelection::new(vec![0, 2, 4]).unwrap();
     let kernel = KeepAll { n_atoms: 3, wanted: Quantities::ALL };
@@ -133,7 +133,7 @@ fn run_over_a_channel_sees_each_frame_once_for_any_number_of_workers() {
         assert_eq!(found.0, wanted);
         assert_eq!((source.n_frames().unwrap(), source.times().unwrap().len()), (100, 100));
         source.check_end().unwrap();
-        // What was read is gone, and nobody waits for it.
+        // The frames that were read are gone, and a new run does not wait for them.
         let error = run_all(&source, FrameSet::endless(0, 1), n_workers).unwrap_err();
         assert!(matches!(&error, Error::Stream(problem) if problem.message.contains("has gone by")), "{error}");
     }

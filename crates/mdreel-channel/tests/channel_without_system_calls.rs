@@ -1,5 +1,5 @@
-//! Frames that are there are taken, and frames that nobody waits for are published, without a system call: the kernel kills the
-//! process at the first one.
+//! Tests that taking an available frame and publishing a frame for which no consumer sleeps need no system call. The kernel kills
+//! the process at the first one.
 #![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 
 use std::os::unix::process::ExitStatusExt;
@@ -19,7 +19,8 @@ const ROLE: &str = "MDREEL_SILENT_ROLE";
 const PLACE: &str = "MDREEL_SILENT_PLACE";
 const LONG: Duration = Duration::from_secs(30);
 const N_ATOMS: usize = 100;
-/// So many frames are published or taken before the first system call is deadly: memory is allocated then, and kept.
+/// The number of frames that are published or taken before system calls become fatal. Memory is allocated during these frames,
+/// and kept.
 const N_BEFORE: i64 = 10;
 const N_SILENT: i64 = 1000;
 
@@ -48,7 +49,7 @@ fn publish(producer: &mut Producer, steps: std::ops::Range<i64>) {
     }
 }
 
-/// From now on any system call of this thread kills the process, but `exit_group`.
+/// Lets the kernel kill the process at any further system call of this thread, except `exit_group`.
 fn be_silent() {
     let load_number = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
     let is_equal = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
@@ -67,9 +68,9 @@ fn be_silent() {
     }
 }
 
-/// Ends the process with the one system call that is left to it.
+/// Ends the process with the only permitted system call.
 fn leave(is_right: bool) -> ! {
-    // SAFETY: it does not return.
+    // SAFETY: the call does not return.
     unsafe { libc::_exit(i32::from(!is_right)) }
 }
 
@@ -83,7 +84,7 @@ fn take_held(holder: &std::sync::Arc<Holder>, steps: std::ops::Range<i64>) -> bo
     steps.all(|step| matches!(holder.next(LONG), Ok(HeldNext::Frame(frame)) if frame.header().step == step))
 }
 
-/// What another process does; the test that it is started as, too. Does nothing in the run of all tests.
+/// The entry point of the other processes, which run only this test. Does nothing in a normal test run.
 #[test]
 fn other_process_plays_its_role() {
     let (Ok(role), Some(place)) = (std::env::var(ROLE), std::env::var_os(PLACE)) else { return };
@@ -123,7 +124,7 @@ fn play(role: &str, place: &Path) -> ExitStatus {
     command.stdout(Stdio::null()).status().unwrap()
 }
 
-/// What a process makes of a thousand frames that are there.
+/// Runs a process that takes a thousand available frames.
 fn with_frames(role: &str) -> ExitStatus {
     let place = tempfile::tempdir().unwrap();
     let mut producer = open(place.path());

@@ -1,4 +1,5 @@
-//! Managed directories while producers are killed at random moments: what is seen is whole, and nothing of it is missed.
+//! Tests of managed directories whose producers are killed at random moments. Visible files are complete, and readers miss none
+//! of them.
 #![cfg(target_os = "linux")]
 
 #[path = "support/channel_processes.rs"]
@@ -25,7 +26,7 @@ fn content(i: i64) -> Vec<u8> {
     i.to_le_bytes().repeat(5000)
 }
 
-/// Opens the directory, also while a killed producer is dying still.
+/// Opens the directory, also while a killed producer is still dying.
 fn open(place: &Path) -> ManagedDirectory {
     let until = Instant::now() + LONG;
     loop {
@@ -49,7 +50,7 @@ fn other_process_plays_its_role() {
     directory.end(&End::Finished).unwrap();
 }
 
-/// The numbers of the files, as they come, until the end.
+/// Returns the numbers of the files in the order of their arrival, until the end.
 fn follow(place: &Path) -> Result<Vec<i64>> {
     let mut arrivals = ManagedDirectory::open(&place.join("frames"))?.arrivals(Order::Published, None)?;
     let mut seen = Vec::new();
@@ -68,7 +69,7 @@ fn follow(place: &Path) -> Result<Vec<i64>> {
                 assert_eq!(end, End::Finished);
                 return Ok(seen);
             }
-            // Between two producers there is none.
+            // Between two producers, there is none.
             Err(Error::Stream(_) | Error::StreamTimeout(_)) if Instant::now() < until => {}
             Err(error) => return Err(error),
         }
@@ -88,7 +89,7 @@ fn files_of_killed_producers_are_whole_and_each_is_seen_once() {
             let from = (0..N_FILES).take_while(present).count() as i64;
             let mut producer = start("producer", place.path(), from);
             if i < N_KILLS {
-                // What is killed at random moments has to live for a random time.
+                // A producer that is killed at random moments must first live for a random time.
                 thread::sleep(Duration::from_millis(random(30)));
                 kill(&mut producer);
             } else {
@@ -112,7 +113,7 @@ fn forked_child_can_do_nothing_to_its_parents_files() {
     let name = OsStr::new("frame");
     let mut writer = directory.writer(name).unwrap();
     writer.write(b"whole").unwrap();
-    // SAFETY: the child touches copies of what the parent has, which it does not use again, and ends at once.
+    // SAFETY: the child accesses only its copies of the parent's values, which it does not use again, and exits at once.
     let child = unsafe {
         match libc::fork() {
             0 => {
@@ -124,7 +125,7 @@ fn forked_child_can_do_nothing_to_its_parents_files() {
         }
     };
     let mut status = 0;
-    // SAFETY: the number is written to.
+    // SAFETY: the call writes only to the number.
     let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
     assert!(waited == child && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 1, "{status}");
     writer.publish().unwrap();

@@ -1,11 +1,11 @@
-//! The program that measures channels for the benchmarks runs, with each kind of frame.
+//! A test that the program which measures channels for the benchmarks runs with each kind of frame.
 
 #![cfg(target_os = "linux")]
 
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The program, which `cargo test` builds beside this test.
+/// Returns the path of the program, which `cargo test` builds next to this test.
 fn program() -> PathBuf {
     let own = std::env::current_exe().expect("the path of this test");
     let folder = own.parent().and_then(|deps| deps.parent()).expect("a folder of build results");

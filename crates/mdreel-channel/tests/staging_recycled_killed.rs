@@ -1,5 +1,5 @@
-//! Producers that are killed (SIGKILL) while files of deleted frames become those of new ones: frames are complete in staging, and in
-//! the ring, whose slots refer to staging.
+//! Tests that kill producers (SIGKILL) while they reuse the files of deleted frames for new ones. Frames are complete in staging, and
+//! in the ring, whose slots refer to staging.
 #![cfg(target_os = "linux")]
 
 #[path = "support/channel_processes.rs"]
@@ -14,7 +14,7 @@ use mdreel_channel::producer::{Policy, Producer};
 use mdreel_channel::staging::{Durability, Retention, Staging, replay};
 use mdreel_core::error::Result;
 
-/// So many that a process is often killed within the write of a frame.
+/// A number of atoms for which a process is often killed while it writes a frame.
 const N_ATOMS: usize = 4000;
 const N_KEPT: u64 = 4;
 
@@ -25,7 +25,7 @@ fn open(place: &Path, step: i64) -> Result<Producer> {
     Producer::open(&place.join("channel"), settings(N_ATOMS, step, Policy::DropOldest, Some(staging)))
 }
 
-/// Publishes steps until it is killed, and says in a file up to where it has come.
+/// Publishes steps until it is killed, and records its progress in a file.
 #[test]
 fn other_process_plays_its_role() {
     let Some((_, place, from)) = role() else { return };
@@ -62,13 +62,13 @@ fn frames_are_whole_while_files_become_others_and_after_each_kill() {
     for _ in 0..2 * n_repetitions() {
         let (mut producer, begin) = (start("producer", place, next), Instant::now());
         let mut last = -1;
-        // As many frames as make each file another segment, and for the last of them a part of the time that it takes.
+        // Enough frames to reuse each file, plus a part of the time that a further frame takes.
         while published(place) < next + 8 {
             assert!(begin.elapsed() < LONG);
             if !place.join("staging").exists() {
                 continue;
             }
-            // Reads while the producer writes: each frame is whole, or not there.
+            // Reads while the producer writes: each frame is either complete or absent.
             replay(&place.join("staging"), |frame| {
                 last = last.max(check(frame));
                 Ok(())

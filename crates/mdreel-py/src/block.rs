@@ -1,4 +1,4 @@
-//! Sets of frames, and the blocks that a run is cut into.
+//! Sets of frames, and the blocks of a run.
 
 use mdreel_core::block as core;
 use mdreel_core::block::Extent;
@@ -105,7 +105,7 @@ impl Blocks {
     }
 
     /// Cut some of the blocks, from first to before end of each range, into a share for each worker: where each share
-    /// begins, and behind them where the last one ends, counted among these blocks.
+    /// begins, and after them where the last one ends, counted among these blocks.
     fn shares(&self, py: Python<'_>, ranges: Vec<(usize, usize)>, n_workers: usize) -> PyResult<Vec<usize>> {
         let n_blocks = self.0.len();
         if let Some((first, end)) = ranges.iter().find(|(first, end)| first > end || *end > n_blocks) {

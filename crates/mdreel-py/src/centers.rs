@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use crate::kernels::motion::rows_of;
 use crate::pool::{Attendant, attended};
 
-/// Rows of numbers.
+/// Rows of single or double precision numbers.
 #[derive(FromPyObject)]
 pub(crate) enum Rows<'py> {
     Single(PyReadonlyArray2<'py, f32>),
@@ -18,8 +18,8 @@ pub(crate) enum Rows<'py> {
 
 /// Nearest center of each row, its square distance, and the sum of the rows of each center, shape (n_centers, n_values).
 ///
-/// Only as many numbers of a row are used as `centers` has. `monitor` is called about every 50 ms with the number of rows done;
-/// what it raises stops the work.
+/// Only as many numbers of a row are used as `centers` has columns. `monitor` is called about every 50 ms with the number of
+/// finished rows; an exception that it raises stops the work.
 #[pyfunction]
 #[pyo3(signature = (rows, centers, n_workers, monitor=None))]
 #[expect(clippy::type_complexity, reason = "three arrays")]

@@ -14,8 +14,9 @@ use crate::origin::Origin;
 use crate::patience::patiently;
 use crate::source::Source;
 
-/// Join sources of the same atoms to one; the paths name their files in errors. A source may be a chain of several files. `workers` returns a function and its arguments, which
-/// make the same chain in another process; `facts` are those of `describe`, if they are known.
+/// Join sources of the same atoms to one; the paths name their files in errors. A source may be a chain of several files.
+/// `workers` returns a function and its arguments, which make the same chain in another process; `facts` are those of `describe`,
+/// if they are known.
 #[pyfunction]
 #[pyo3(signature = (paths, sources, overlaps, recipe, workers=None, facts=None))]
 pub(crate) fn chain_sources<'py>(

@@ -26,7 +26,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::error::to_python;
 
-/// The longest that the core waits before Python looks for signals.
+/// The longest time that the core waits before Python checks for signals.
 const SLICE: Duration = Duration::from_millis(50);
 
 const KINDS: [(&str, SectionKind); 4] = [
@@ -42,7 +42,7 @@ const DATA_TYPES: [(&str, DataType); 4] = [
     ("type and float64", DataType::TypeAndFloat64),
 ];
 
-/// The value of this name.
+/// Returns the value of this name among `known`.
 pub(crate) fn named<T: Copy>(what: &str, known: &[(&str, T)], name: &str) -> Result<T> {
     let names = || known.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
     let found = known.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
@@ -57,17 +57,17 @@ fn data_type_named(name: &str) -> Result<DataType> {
     named("data type", &DATA_TYPES, name)
 }
 
-/// What a section is called.
+/// Returns the name of a section.
 fn kind_name(kind: SectionKind) -> String {
     kind.to_string()
 }
 
-/// What its numbers are called.
+/// Returns the name of a data type.
 fn data_type_name(data_type: DataType) -> &'static str {
     DATA_TYPES.iter().find(|(_, value)| *value == data_type).map_or("unknown", |(name, _)| *name)
 }
 
-/// What holds for all frames, as `mdreel.live.channels.manifest.Manifest` says it.
+/// The properties that all frames share, from the Python class `mdreel.live.channels.manifest.Manifest`.
 #[derive(FromPyObject)]
 pub(crate) struct Manifest {
     stream: u64,
@@ -76,7 +76,7 @@ pub(crate) struct Manifest {
     units: Vec<(String, String)>,
     time_step: f64,
     stride: u64,
-    /// Names of kinds and of data types.
+    /// The sections of each frame, as names of kinds and of data types.
     sections: Vec<(String, String)>,
     energies: Vec<String>,
 }
@@ -94,7 +94,7 @@ impl Manifest {
     }
 }
 
-/// A manifest, for Python: the arguments of `mdreel.live.channels.manifest.Manifest`.
+/// Converts a manifest to the arguments of the Python class `mdreel.live.channels.manifest.Manifest`.
 fn said<'py>(py: Python<'py>, manifest: &CoreManifest) -> PyResult<Bound<'py, PyDict>> {
     let said = PyDict::new(py);
     let section = |(_, data_type, name): &(u16, u16, String)| {
@@ -112,7 +112,7 @@ fn said<'py>(py: Python<'py>, manifest: &CoreManifest) -> PyResult<Bound<'py, Py
     Ok(said)
 }
 
-/// How a channel ended: a word, and the reason if it is a failure.
+/// The end of a channel: a word, and the reason if it is a failure.
 pub(crate) type Ended = (&'static str, Option<String>);
 
 pub(crate) fn ended(end: &End) -> Ended {
@@ -123,7 +123,7 @@ pub(crate) fn ended(end: &End) -> Ended {
     }
 }
 
-/// The end of this name.
+/// Returns the end of this name.
 pub(crate) fn end_named(name: &str, reason: String) -> Result<End> {
     match name {
         "finished" => Ok(End::Finished),
@@ -133,7 +133,7 @@ pub(crate) fn end_named(name: &str, reason: String) -> Result<End> {
     }
 }
 
-/// Where a consumer begins: a word, and a number behind some of them.
+/// The start of a consumer: a word, and a number for some of the words.
 #[derive(FromPyObject)]
 pub(crate) struct Begin<'py>(String, Option<Bound<'py, PyAny>>);
 
@@ -154,16 +154,16 @@ impl Begin<'_> {
     }
 }
 
-/// A time that a user has given, s.
+/// Converts a time in seconds that a user has given.
 pub(crate) fn duration(py: Python<'_>, what: &str, seconds: f64) -> PyResult<Duration> {
     let wrong = |_| Error::mismatch(format!("{what} must be a time in seconds, 0 or more, not {seconds}"));
     Duration::try_from_secs_f64(seconds).map_err(|error| to_python(py, wrong(error)))
 }
 
-/// When waiting ends.
+/// The end of a wait.
 struct Until {
     seconds: Option<f64>,
-    /// `None` for as long as it takes.
+    /// The time at which the wait ends; `None` if it has no limit.
     end: Option<Instant>,
 }
 
@@ -173,7 +173,7 @@ impl Until {
         Ok(Until { seconds, end: time.and_then(|time| Instant::now().checked_add(time)) })
     }
 
-    /// How long to wait before Python looks for signals.
+    /// Returns how long to wait before Python checks for signals.
     fn slice(&self) -> Duration {
         self.end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()).min(SLICE))
     }
@@ -182,7 +182,7 @@ impl Until {
         self.end.is_some_and(|end| Instant::now() >= end)
     }
 
-    /// For how long was waited, for messages.
+    /// Describes the length of the wait, for messages.
     fn said(&self) -> String {
         self.seconds.map_or_else(String::new, |seconds| format!("within {seconds} s"))
     }
@@ -222,7 +222,7 @@ pub(crate) fn channel_status<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bo
     Ok(facts)
 }
 
-/// A process, for Python: the arguments of `mdreel.live.channels.participant.Participant`.
+/// Converts a process to the arguments of the Python class `mdreel.live.channels.participant.Participant`.
 fn process<'py>(py: Python<'py>, found: &Participant) -> PyResult<Bound<'py, PyDict>> {
     let facts = PyDict::new(py);
     facts.set_item("process", found.process)?;

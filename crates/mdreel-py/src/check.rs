@@ -1,4 +1,4 @@
-//! Checks of all that is in a trajectory.
+//! Checks of the complete content of a trajectory.
 
 use mdreel_core::kernel::check::Check;
 use mdreel_core::run as core;
@@ -11,13 +11,13 @@ use crate::pool::{Attendant, attended};
 use crate::source::Source;
 use crate::span::{Columns, columns};
 
-/// Kind, frame, where that begins if it is known, and what is wrong.
+/// A finding: its kind, the frame, the offset of the frame if it is known, and a message.
 type Finding = (&'static str, u64, Option<u64>, String);
 
 /// Look at every number of blocks of frames on `n_workers` threads: findings, damage, number of frames that can be read,
 /// columns of spans. See `mdreel.trajectory.check`.
 ///
-/// `monitor` is called about every 50 ms with the number of frames done; what it raises stops the work.
+/// `monitor` is called about every 50 ms with the number of finished frames; an exception that it raises stops the work.
 #[pyfunction]
 #[pyo3(signature = (source, blocks, n_workers, monitor=None))]
 pub(crate) fn check<'py>(

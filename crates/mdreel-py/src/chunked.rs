@@ -1,4 +1,4 @@
-//! Chunked trajectories, as their structure is described in Python.
+//! Chunked trajectories whose structure Python describes.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::source::Source;
 pub struct OpenFiles(Arc<CoreOpenFiles>);
 
 impl OpenFiles {
-    /// The limit of these files; one of their own for none.
+    /// Returns the limit that these files share; a separate one for `None`.
     pub(crate) fn of(files: Option<&Py<OpenFiles>>) -> Arc<CoreOpenFiles> {
         files.map_or_else(Arc::default, |files| Arc::clone(&files.get().0))
     }
@@ -46,14 +46,14 @@ impl OpenFiles {
     }
 }
 
-/// A dataset, as `mdreel.trajectory.hdf5.Dataset` describes it.
+/// A dataset, from the Python class `mdreel.trajectory.hdf5.Dataset`.
 #[derive(FromPyObject)]
 pub(crate) struct Dataset<'py> {
     name: String,
     number: String,
     shape: [u64; 3],
     chunk: [u64; 3],
-    /// Identifiers of HDF5, each with its first parameter.
+    /// Identifiers of HDF5 filters, each with its first parameter.
     filters: Vec<(u32, usize)>,
     cells: PyReadonlyArray1<'py, u64>,
     offsets: PyReadonlyArray1<'py, u64>,
@@ -63,11 +63,11 @@ pub(crate) struct Dataset<'py> {
     scale: f64,
     in_double: bool,
     unit: f64,
-    /// The frame of the dataset for each frame of the trajectory, -1 for none.
+    /// The frame of the dataset for each frame of the trajectory; -1 for none.
     frames: Option<PyReadonlyArray1<'py, i64>>,
 }
 
-/// Where the unit cells are.
+/// The unit cells: fixed vectors or dimensions, or datasets that contain them.
 #[derive(FromPyObject)]
 pub(crate) enum CellItems<'py> {
     #[pyo3(transparent)]

@@ -1,4 +1,4 @@
-//! Conversions to chunks of arrays, which Python puts into a file.
+//! Conversions to chunks of arrays, which Python writes to a file.
 
 use mdreel_core::convert::{ChunkSink, chunk_outline as core_outline, convert_to_chunks as core_convert};
 use mdreel_core::frame::Quantity;
@@ -28,7 +28,7 @@ pub(crate) fn chunk_outline<'py>(
     Ok((outline.quantities.iter().map(Quantity::name).collect(), outline.has_unit_cell))
 }
 
-/// How frames are cut, as `mdreel.trajectory.chunking` says it.
+/// The division of frames into chunks, from `mdreel.trajectory.chunking`.
 #[derive(FromPyObject)]
 pub(crate) struct Layout {
     quantities: Vec<String>,
@@ -43,8 +43,8 @@ pub(crate) struct Layout {
 ///
 /// `sink` is called with the number of the first frame, steps, times (ps), the vectors of cells (n_frames * 9 numbers, Å;
 /// None if there are none), and a list of chunks: the name of the quantity, first frame, first atom, bytes; on a thread of
-/// its own, where no signal is raised. `monitor` is called about every 50 ms with the number of frames done. What they
-/// raise stops the work.
+/// its own, where no signal is raised. `monitor` is called about every 50 ms with the number of finished frames. An exception
+/// that one of them raises stops the work.
 #[pyfunction]
 #[pyo3(signature = (source, atoms, frames, layout, n_workers, sink, monitor=None))]
 #[expect(clippy::too_many_arguments, reason = "the interpreter's, and what is said of a conversion")]
@@ -78,7 +78,7 @@ pub(crate) fn convert_to_chunks<'py>(
     }
 }
 
-/// Hands chunks to Python.
+/// A sink that passes chunks to a Python function.
 struct Sink {
     callback: Py<PyAny>,
     raised: Option<PyErr>,

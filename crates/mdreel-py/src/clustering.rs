@@ -13,8 +13,8 @@ use crate::pool::{Attendant, attended};
 
 /// Label of each frame, and the frame in the centre of each cluster, by the GROMOS method, of frames as `kept_positions` keeps them.
 ///
-/// Neighbours have a minimum RMSD of at most `cutoff`, Å. The neighbours of at most `most_pairs` pairs are kept in memory. `monitor`
-/// is called about every 50 ms with the number of frames done; what it raises stops the work.
+/// Neighbours have a minimum RMSD of at most `cutoff`, Å. The neighbours of at most `most_pairs` pairs are kept in memory.
+/// `monitor` is called about every 50 ms with the number of finished frames; an exception that it raises stops the work.
 #[pyfunction]
 #[pyo3(signature = (frames, n_atoms, weights, cutoff, most_pairs, n_workers, monitor=None))]
 #[expect(clippy::too_many_arguments, reason = "Python gives each by name")]

@@ -1,4 +1,4 @@
-//! Computations: what analyses do with frames.
+//! The computations that analyses perform on frames.
 
 use mdreel_core::kernel::Computation as CoreComputation;
 use pyo3::prelude::*;
@@ -15,7 +15,8 @@ pub struct Computation {
 }
 
 impl Computation {
-    /// A computation, and the function and the arguments that have made it.
+    /// Creates a computation from the core's one. `maker` is the name of the function, and `arguments` the arguments, that create
+    /// it again.
     pub fn new<'py>(
         py: Python<'py>,
         computation: mdreel_core::Result<impl CoreComputation + 'static>,

@@ -1,4 +1,4 @@
-//! Conversions.
+//! Conversions of trajectories to files.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ use crate::span::{Columns, columns};
 /// Write frames to a file, encoded by `n_workers` threads; returns the number of frames written, columns of spans,
 /// and what was left out as damaged. See `mdreel.trajectory.convert`.
 ///
-/// `monitor` is called about every 50 ms with the number of frames done; what it raises stops the work.
+/// `monitor` is called about every 50 ms with the number of finished frames; an exception that it raises stops the work.
 #[pyfunction]
 #[pyo3(signature = (source, atoms, frames, path, precision, n_workers, monitor=None))]
 #[expect(clippy::too_many_arguments, reason = "the interpreter's, and what is said of a conversion")]

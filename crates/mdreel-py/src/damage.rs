@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use mdreel_core::source::damage::Damage;
 
-/// Frame (none where a file ends too early), path, byte if it is known, and what the error says.
+/// A damaged frame: its number (none if a file ends too early), the path, the byte if it is known, and the message of the error.
 pub(crate) type Record = (Option<u64>, PathBuf, Option<u64>, String);
 
-/// The damage as `mdreel.execution.damage.DamagedFrame` takes it.
+/// Converts damage to the arguments of the Python class `mdreel.execution.damage.DamagedFrame`.
 pub(crate) fn records(damage: Vec<Damage>) -> Vec<Record> {
     let record = |damage: Damage| {
         let frame = (!damage.at_end).then_some(damage.frame);

@@ -1,4 +1,4 @@
-//! Encoders: single frames to the bytes of a format.
+//! Encoders, which convert single frames to the bytes of a format.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use pyo3::types::PyBytes;
 use crate::error::to_python;
 use crate::frame::quantities;
 
-/// What is known of a trajectory before its first frame is written, as `mdreel.live.archives.core_formats` says it.
+/// The properties of a trajectory before its first frame is written, from `mdreel.live.archives.core_formats`.
 #[derive(FromPyObject)]
 pub(crate) struct Outline {
     n_atoms: usize,
@@ -35,7 +35,7 @@ pub struct FrameEncoder {
     quantities: Quantities,
 }
 
-/// A quantity, and its numbers for each atom, in the units of the core.
+/// A quantity, and its values for each atom in the units of the core.
 type Given<'py> = (String, PyReadonlyArray2<'py, f32>);
 
 #[pymethods]

@@ -1,4 +1,4 @@
-//! The core's errors as the exceptions of `mdreel.errors`.
+//! Conversion of the core's errors to the exceptions of `mdreel.errors`.
 
 use std::any::Any;
 use std::io::ErrorKind;
@@ -11,7 +11,7 @@ use pyo3::types::PyType;
 
 static ERRORS: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
 
-/// The exception that stands for `error`.
+/// Converts an error of the core to the matching exception.
 pub(crate) fn to_python(py: Python<'_>, error: Error) -> PyErr {
     let name = match &error {
         Error::Io { path, error } => return os_error(path.clone(), error),
@@ -57,7 +57,7 @@ fn set_place(exception: &Bound<'_, PyAny>, error: &Error) -> PyResult<()> {
     Ok(())
 }
 
-/// The exception that stands for a panic, which is a defect of the core.
+/// Converts a panic, which is a defect of the core, to an exception.
 pub(crate) fn from_panic(py: Python<'_>, panic: &(dyn Any + Send)) -> PyErr {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
@@ -71,9 +71,9 @@ fn exception(py: Python<'_>, name: &str, message: String) -> PyErr {
     class.map_or_else(|error| error, |class| PyErr::from_type(class, message))
 }
 
-/// Python chooses the subclass of `OSError` by the error number.
+/// Creates an `OSError`. Python chooses its subclass by the error number.
 fn os_error(path: std::path::PathBuf, error: &std::io::Error) -> PyErr {
-    // Elsewhere the system's numbers are not those of C.
+    // On other systems, the system's error numbers are not those of C.
     let number = error.raw_os_error().filter(|_| cfg!(unix)).unwrap_or(match error.kind() {
         ErrorKind::NotFound => libc::ENOENT,
         ErrorKind::PermissionDenied => libc::EACCES,

@@ -1,4 +1,4 @@
-//! Files whose bytes a Python object reads, such as one that calls MPI-IO.
+//! Files whose bytes a Python object reads, for example through MPI-IO.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl ExternalReads for RangeReads {
     }
 }
 
-/// The same trajectory. `object` reads the bytes of its files.
+/// Returns the same trajectory, with `object` reading the bytes of its files.
 pub(crate) fn read_by(py: Python<'_>, opened: &Opened, object: &Py<PyAny>) -> PyResult<Opened> {
     let reads = |file: usize| Arc::new(RangeReads { object: object.clone_ref(py), file }) as _;
     opened.read_by(reads).map_err(|error| to_python(py, error))

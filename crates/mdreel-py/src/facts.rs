@@ -1,4 +1,4 @@
-//! What is told about a file.
+//! Facts about the files of a trajectory.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use pyo3::types::PyDict;
 
 use crate::patience::patiently;
 
-/// The facts about one file, or about frames in memory.
+/// Returns the facts about one file, or about frames in memory.
 pub(crate) fn facts<'py>(py: Python<'py>, part: &Opened) -> PyResult<Bound<'py, PyDict>> {
     let facts = PyDict::new(py);
     match part {

@@ -1,4 +1,4 @@
-//! Folds of users: what their code makes of the frames of a block, one after the other, and how that merges.
+//! Folds of users: code that accumulates a value over the frames of a block, and merges such values.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ struct Fold {
     given: Given,
 }
 
-/// What a fold has made of some frames.
+/// The value that a fold has accumulated over some frames.
 #[derive(Debug)]
 struct Folded {
     fold: Arc<Py<PyAny>>,
@@ -38,10 +38,11 @@ struct Folded {
 
 /// What a fold of Python makes of frames: any value that can be pickled; see `mdreel.analysis.user.user_functions`.
 ///
-/// `fold.add` is called with the value of the frames of the block so far (None for none), how many the block has (0 where
-/// nobody knows), and a few more of them: numbers, times (ps), cells (n_frames, 6), NaN for none, positions
-/// (n_frames, n_places, 3), float32, Å, and the members of groups as for `function`; it returns the value of all. What it raises
-/// may say in an attribute `place` which of the frames it is about. `fold.merge`, `fold.pack` and `fold.unpack` do not raise.
+/// `fold.add` is called with the value of the frames of the block so far (None for none), the number of frames of the block (0 if
+/// it is not known), and a few more of its frames: numbers, times (ps), cells (n_frames, 6), NaN for none, positions (n_frames,
+/// n_places, 3), float32, Å, and the members of groups as for `function`. It returns the value of all these frames. An exception
+/// that it raises may name in an attribute `place` the frame that it concerns. `fold.merge`, `fold.pack` and `fold.unpack` do not
+/// raise.
 #[pyfunction]
 pub(crate) fn fold<'py>(
     py: Python<'py>,
@@ -111,7 +112,7 @@ impl Value for Folded {
     }
 }
 
-/// The value of a fold, wherever it comes from.
+/// Returns the value of a fold, from this process or from the bytes of another.
 fn value(py: Python<'_>, fold: &Py<PyAny>, own: Own) -> PyResult<Option<Py<PyAny>>> {
     match own {
         Own::Nothing => Ok(None),
@@ -123,8 +124,8 @@ fn value(py: Python<'_>, fold: &Py<PyAny>, own: Own) -> PyResult<Option<Py<PyAny
     }
 }
 
-/// The values of the folds of a run, and arrays of atoms that are listed, of contacts of residues, of interactions, of
-/// online clusters and of water bridges.
+/// Returns the values of the folds of a run, and arrays of listed atoms, of residue contacts, of interactions, of online clusters
+/// and of water bridges.
 pub(crate) fn values(py: Python<'_>, own: Vec<Own>) -> Vec<Option<Bound<'_, PyAny>>> {
     let mut own = own;
     let value = |own: &mut Own| {

@@ -1,4 +1,4 @@
-//! Files that are followed while they grow.
+//! Files that mdreel follows while they grow.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ fn seconds(what: &str, given: Option<f64>) -> Result<Option<Duration>, Error> {
     given.map(|given| Duration::try_from_secs_f64(given).map_err(|_| wrong(given))).transpose()
 }
 
-/// Waits for `frame` of a source that grows, as long as Python has no signal for us.
+/// Waits for `frame` of a growing source. A signal that Python reports ends the wait with its exception.
 pub(crate) fn await_frame(py: Python<'_>, source: &dyn CoreSource, frame: u64) -> PyResult<()> {
     let Some(growth) = source.growth() else { return Ok(()) };
     growth.check_reach(frame).map_err(|error| to_python(py, error))?;
@@ -74,7 +74,7 @@ pub(crate) fn await_frame(py: Python<'_>, source: &dyn CoreSource, frame: u64) -
 }
 
 /// Wait until a frame of a trajectory that grows is there, the end has come, or so many s are over. From now on only every
-/// `step`-th frame from that one on is wanted. Returns how many frames are there, and whether no more will come.
+/// `step`-th frame from that one on is wanted. Returns the number of available frames, and whether no more will come.
 #[pyfunction]
 pub(crate) fn await_arrival(
     py: Python<'_>,

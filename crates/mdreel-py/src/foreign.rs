@@ -1,4 +1,4 @@
-//! Trajectories that Python reads: slower, for all formats that the core does not know.
+//! Trajectories that Python reads. They are slower, but support all formats that the core does not know.
 
 mod reader;
 

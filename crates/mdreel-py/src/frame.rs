@@ -1,4 +1,4 @@
-//! Frames, as arrays.
+//! Frames as arrays.
 
 use mdreel_core::Error;
 use mdreel_core::block::FrameSet;
@@ -43,7 +43,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// The arrays of frames of `n_atoms` atoms.
+    /// Creates the arrays of frames of `n_atoms` atoms.
     pub fn new(py: Python<'_>, array: FrameArray, n_atoms: usize, wanted: Quantities) -> PyResult<Self> {
         let FrameArray { headers, positions, velocities, forces } = array;
         let n = headers.len();
@@ -80,7 +80,7 @@ pub(crate) fn selection(atoms: &PyReadonlyArray1<'_, u32>) -> PyResult<AtomSelec
     AtomSelection::new(atoms.as_array().to_vec()).map_err(|error| to_python(atoms.py(), error))
 }
 
-/// The quantities of these names.
+/// Returns the quantities of these names.
 pub(crate) fn quantities(names: &[String]) -> Result<Quantities, Error> {
     names.iter().try_fold(Quantities::NONE, |set, name| {
         let known = Quantities::ALL.iter().find(|quantity| quantity.name() == name);
@@ -89,14 +89,14 @@ pub(crate) fn quantities(names: &[String]) -> Result<Quantities, Error> {
     })
 }
 
-/// One view of each frame's cell; NaN where there is none.
+/// Returns one view of each frame's cell; NaN for frames without a cell.
 pub(crate) fn cells(headers: &[FrameHeader], view: impl Fn(&UnitCell) -> Vec<f32>) -> Vec<f32> {
     let n = view(&UnitCell::Dimensions([1.0, 1.0, 1.0, 90.0, 90.0, 90.0])).len();
     let rows = headers.iter().map(|header| header.unit_cell.as_ref().map_or_else(|| vec![f32::NAN; n], &view));
     rows.flatten().collect()
 }
 
-/// A copy of frames that are in arrays.
+/// Copies frames from arrays to a source in memory.
 pub(crate) fn from_arrays(
     py: Python<'_>,
     positions: &PyReadonlyArray3<'_, f32>,
@@ -122,7 +122,7 @@ pub(crate) fn from_arrays(
     memory.map_err(|error| to_python(py, error))
 }
 
-/// Copies of the arrays that [`from_arrays`] makes the same frames of.
+/// Returns copies of the arrays from which [`from_arrays`] makes the same frames.
 pub(crate) fn arrays_of<'py>(py: Python<'py>, memory: &MemorySource) -> PyResult<Arrays<'py>> {
     let (n_frames, n_atoms) = (memory.n_bytes() / (12 * memory.n_atoms() as u64).max(1), memory.n_atoms());
     let (atoms, frames) = (AtomSelection::all(n_atoms), FrameSet::all(n_frames));
@@ -141,7 +141,7 @@ pub(crate) fn arrays_of<'py>(py: Python<'py>, memory: &MemorySource) -> PyResult
 /// Positions, times and unit cells of frames in memory.
 type Arrays<'py> = (Bound<'py, PyArray3<f32>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray2<f32>>);
 
-/// A row of zeros stands for no cell.
+/// Returns the cell of these dimensions; `None` for a row of zeros, which means no cell.
 fn cell(dimensions: [f32; 6]) -> Option<UnitCell> {
     (dimensions != [0.0; 6]).then_some(UnitCell::Dimensions(dimensions))
 }

@@ -1,4 +1,4 @@
-//! Functions of users as computations.
+//! User functions as computations.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use crate::computation::Computation;
 use crate::given::{Given, Places, batch_of};
 
-/// A function that makes `n_columns` values of each frame of a batch.
+/// A user function that returns `n_columns` values for each frame of a batch.
 #[derive(Clone)]
 struct Function {
     function: Arc<Py<PyAny>>,
@@ -28,8 +28,8 @@ struct Function {
 /// `function` is called with positions, shape (n_frames, n_places, 3), float32, Å, of a few frames, and returns values, shape
 /// (n_frames, n_columns), float64. If `places` is a list of groups, `function` is called with frame numbers, times (ps), cells
 /// (n_frames, 6), NaN for none, positions of all groups, and for each group None or its members in each frame; the last is an
-/// empty list if no group changes. What it raises may say in an attribute `place` which of the frames it is about. Values are
-/// kept for each frame, or added up.
+/// empty list if no group changes. An exception that it raises may name in an attribute `place` the frame that it concerns.
+/// Values are kept for each frame, or added up.
 #[pyfunction]
 pub(crate) fn function<'py>(
     py: Python<'py>,
@@ -92,7 +92,7 @@ impl CoreComputation for Function {
     }
 }
 
-/// What a function has raised, with the frame that it is about.
+/// Converts an exception of a user function to an error, with the frame that it concerns.
 pub(crate) fn failure(py: Python<'_>, batch: &FrameBatch, error: &PyErr) -> Error {
     if error.is_instance_of::<PyKeyboardInterrupt>(py) {
         return Error::Interrupted;

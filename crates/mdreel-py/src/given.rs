@@ -1,4 +1,4 @@
-//! The atoms whose positions functions and folds of users are given.
+//! The atoms whose positions user functions and folds receive.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use crate::frame::cells;
 use crate::kernels::copied;
 use crate::selection::Members;
 
-/// Atoms as Python names them: places among the atoms of a frame, or several groups, each as `Members`.
+/// Atoms as given by Python: places among the atoms of a frame, or several groups, each as `Members`.
 #[derive(FromPyObject)]
 pub(crate) enum Places<'py> {
     One(PyReadonlyArray1<'py, u32>),
     Groups(Vec<Members<'py>>),
 }
 
-/// Groups of atoms, whose positions follow one another in one array.
+/// Groups of atoms, whose positions are consecutive in one array.
 #[derive(Clone)]
 pub(crate) struct Given {
     groups: Vec<Group>,
@@ -31,7 +31,7 @@ pub(crate) struct Given {
 /// The members of each group in each frame of a batch; `None` for a group that does not change.
 pub(crate) type Current = Vec<Option<Vec<Vec<u32>>>>;
 
-/// A batch as Python gets it: frames, times, cells, positions, and the members of groups that change.
+/// The arguments of Python for a batch: frames, times, cells, positions, and the members of groups that change.
 pub(crate) type Batch<'py> = (
     Bound<'py, PyArray1<u64>>,
     Bound<'py, PyArray1<f64>>,
@@ -41,7 +41,7 @@ pub(crate) type Batch<'py> = (
 );
 
 impl Places<'_> {
-    /// The groups, of frames of `n_atoms` atoms.
+    /// Returns the groups, for frames of `n_atoms` atoms.
     pub(crate) fn given(&self, n_atoms: usize) -> Result<Given> {
         let (groups, is_list) = match self {
             Places::One(places) => (vec![places.as_array().to_vec().into()], false),
@@ -56,7 +56,7 @@ impl Places<'_> {
 }
 
 impl<'py> Places<'py> {
-    /// Itself in arrays that nobody else writes to, to make it again.
+    /// Returns copies of the arrays, from which the same places can be made again. No other code can write to them.
     pub(crate) fn copied(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self {
             Places::One(places) => Ok(copied(places).into_any()),
@@ -69,12 +69,12 @@ impl<'py> Places<'py> {
 }
 
 impl Given {
-    /// Whether Python has given a list of groups.
+    /// Returns whether Python has given a list of groups.
     pub(crate) fn is_list(&self) -> bool {
         self.is_list
     }
 
-    /// The positions of the atoms of all groups, in their order.
+    /// Returns the positions of the atoms of all groups, in order.
     pub(crate) fn positions(&self, batch: &FrameBatch) -> Array3<f32> {
         let mut positions = Array3::zeros((batch.len(), self.places.len(), 3));
         for (i, mut frame) in positions.outer_iter_mut().enumerate() {
@@ -87,7 +87,7 @@ impl Given {
         positions
     }
 
-    /// The members of each group in each frame; nothing if no group changes.
+    /// Returns the members of each group in each frame; an empty list if no group changes.
     pub(crate) fn current(&mut self, batch: &FrameBatch) -> Result<Current> {
         if !self.groups.iter().any(Group::is_changing) {
             return Ok(Vec::new());
@@ -105,7 +105,7 @@ impl Given {
     }
 }
 
-/// Frames as arrays of Python.
+/// Converts frames to the arguments of a Python function.
 pub(crate) fn batch_of<'py>(
     py: Python<'py>,
     batch: &FrameBatch,

@@ -1,4 +1,4 @@
-//! The computations of the core, one function for each, in files of those that are akin.
+//! The computations of the core, with one function for each. Related functions are in the same file.
 
 pub(crate) mod comparison;
 pub(crate) mod fingerprint;
@@ -21,7 +21,7 @@ use crate::error::to_python;
 type Copied1<'py, T> = Bound<'py, PyArray<T, Ix1>>;
 type Copied2<'py, T> = Bound<'py, PyArray<T, Ix2>>;
 
-/// An array that nobody else writes to.
+/// Copies an array, so that no other code can write to it.
 pub(crate) fn copied<'py, T: Element + Clone, D: Dimension>(
     array: PyReadonlyArray<'py, T, D>,
 ) -> Bound<'py, PyArray<T, D>> {
@@ -32,7 +32,7 @@ pub(crate) fn points(positions: &PyReadonlyArray2<'_, f64>) -> PyResult<Vec<[f64
     rows(positions, "positions need 3 columns")
 }
 
-/// The rows of an array, of `N` numbers each; if they are not, `expected` says so.
+/// Returns the rows of an array, with `N` numbers each. If the rows have another length, the error begins with `expected`.
 pub(crate) fn rows<T: Element + Copy, const N: usize>(
     array: &PyReadonlyArray2<'_, T>,
     expected: &str,

@@ -1,4 +1,4 @@
-//! A file for the library of HDF5, as h5py wants it.
+//! A file that h5py passes to the HDF5 library.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,13 +14,13 @@ use crate::error::to_python;
 
 /// A file that h5py writes to, and that gets its name when it is whole: it never fails while h5py sees it.
 ///
-/// Its methods are those that h5py's driver for file-like objects calls. They are not Python's, so that no signal is seen
+/// Its methods are those that h5py's driver for file-like objects calls. They are not Python code, so Python raises no signal
 /// between them: HDF5 does not survive an exception.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct LentFile(Mutex<State>);
 
 struct State {
-    /// `None` once it has its name, or will never have it.
+    /// The file; `None` once it has its name, or will never have it.
     file: Option<Lent>,
     at: u64,
 }

@@ -1,5 +1,5 @@
-//! The Python face of mdreel-core: one file for each file of the core that it exposes. Nothing is computed here; the
-//! interpreter is released around every call of the core.
+//! The Python bindings of mdreel-core, with one file for each file of the core that they expose. The bindings compute nothing
+//! themselves, and release the interpreter around every call of the core.
 
 mod allocator;
 mod block;
@@ -46,7 +46,7 @@ mod transform;
 
 use pyo3::prelude::*;
 
-/// The core, as Python sees it.
+/// The Python module of the core.
 #[pymodule]
 mod _core {
     use numpy::{PyArray1, PyArrayMethods};
@@ -161,8 +161,8 @@ mod _core {
     #[pymodule_export]
     use crate::transform::{Transformation, centered, spanning_forest, superposed, whole, without_jumps, wrapped};
 
-    /// Looks up numpy's functions now: rust-numpy does it when it first makes or borrows an array, running code of Python,
-    /// and panics where a Ctrl-C interrupts that.
+    /// Looks up NumPy's functions when the module is loaded. Otherwise, rust-numpy looks them up when it first makes or borrows
+    /// an array. That executes Python code, and rust-numpy panics if Ctrl-C interrupts it.
     #[pymodule_init]
     fn find_numpy(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.py().import("numpy")?;
@@ -183,8 +183,8 @@ mod _core {
     }
 }
 
-/// What the core knows of channels without arrays. A process that imports this module instead of the core does not load NumPy, which
-/// would take more of its memory than everything else.
+/// The functions of channels that need no arrays. A process that imports this module instead of the core does not load NumPy,
+/// which would take more memory than the rest of the process.
 #[cfg(target_os = "linux")]
 #[pymodule]
 mod _without_arrays {

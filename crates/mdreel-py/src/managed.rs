@@ -1,4 +1,4 @@
-//! Managed directories: files that are seen when they are whole. See `mdreel.live.managed.reader`.
+//! Managed directories, in which files become visible only when they are complete. See `mdreel.live.managed.reader`.
 
 use std::ffi::OsString;
 use std::os::fd::IntoRawFd;
@@ -24,7 +24,7 @@ fn order_named(py: Python<'_>, name: &str) -> PyResult<Order> {
     named("order", &ORDERS, name).map_err(|error| to_python(py, error))
 }
 
-/// Waits in the core, at most so many s, without the interpreter but for its signals.
+/// Waits in the core for at most `timeout` s. The interpreter is released, except while it checks for signals.
 fn waiting<T: Send>(
     py: Python<'_>,
     timeout: Option<f64>,
@@ -130,7 +130,7 @@ impl DirectoryArrivals {
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct DirectoryProducer {
     path: PathBuf,
-    /// `None` once it has left.
+    /// The directory; `None` once the producer has left.
     directory: Mutex<Option<ManagedDirectory>>,
 }
 
@@ -204,7 +204,7 @@ impl DirectoryProducer {
 pub struct DirectoryWriter {
     path: PathBuf,
     part: PathBuf,
-    /// `None` once it was published or discarded.
+    /// The writer; `None` once the file was published or discarded.
     writer: Mutex<Option<Writer>>,
 }
 

@@ -1,4 +1,4 @@
-//! Where a source came from: how a pickled one is opened again.
+//! The origin of a source, which determines how a pickled source is opened again.
 
 use std::sync::Arc;
 
@@ -15,38 +15,38 @@ use crate::patience::patiently;
 use crate::remote::remote_file;
 use crate::source::Source;
 
-/// How a source is opened once more.
+/// The way in which a source is opened again.
 pub enum Origin {
-    /// Files were opened with these arguments.
+    /// Files, opened with these arguments.
     Files {
         /// Paths, or objects that fetch ranges of bytes.
         paths: Py<PyList>,
-        /// The format, where the content is not to decide.
+        /// The format, unless the content decides it.
         format: Option<String>,
-        /// Access, place of the index, overlaps.
+        /// The access, the place of the index, and the overlaps.
         names: [String; 3],
-        /// What is told of them to processes that open them when they read them.
+        /// The announcement of the files, for processes that open them when they first read them.
         told: Option<Vec<u8>>,
-        /// The files that share a limit with these; those of several sources that are pickled together share one again.
+        /// The files that share a limit with these. If several sources are pickled together, theirs share one again.
         open_files: Option<Py<OpenFiles>>,
     },
-    /// A chain that was described, with this description, the format, and access, place of the index and overlaps.
+    /// A described chain.
     Kept {
         /// The description.
         told: Arc<[u8]>,
-        /// The format, where the content is not to decide.
+        /// The format, unless the content decides it.
         format: Option<String>,
-        /// Access, place of the index, overlaps.
+        /// The access, the place of the index, and the overlaps.
         names: [String; 3],
     },
     /// A Python function and its arguments.
     Recipe((Py<PyAny>, Py<PyAny>)),
-    /// It cannot be, for this reason.
+    /// The source cannot be opened again, for this reason.
     Nowhere(&'static str),
 }
 
 impl Origin {
-    /// Files, opened with these arguments.
+    /// Creates the origin of files that were opened with these arguments.
     pub fn new(
         paths: Bound<'_, PyList>,
         format: Option<String>,
@@ -56,12 +56,12 @@ impl Origin {
         Origin::Files { paths: paths.unbind(), format, names: names.map(str::to_owned), told: None, open_files }
     }
 
-    /// A chain that was described.
+    /// Creates the origin of a described chain.
     pub fn kept(told: Arc<[u8]>, format: Option<&str>, names: [&str; 3]) -> Self {
         Origin::Kept { told, format: format.map(str::to_owned), names: names.map(str::to_owned) }
     }
 
-    /// The same files, of which this is told to other processes.
+    /// Returns the origin of the same files with this announcement for other processes; `None` if it is not one of files.
     pub fn telling(&self, py: Python<'_>, told: Option<Vec<u8>>) -> Option<Self> {
         let Origin::Files { paths, format, names, open_files, .. } = self else { return None };
         let open_files = open_files.as_ref().map(|files| files.clone_ref(py));
@@ -74,7 +74,7 @@ impl Origin {
         })
     }
 
-    /// A function of Python and its arguments, which open the source.
+    /// Returns a Python function and its arguments that open the source.
     pub fn again<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
         match self {
             Origin::Files { paths, format, names: [access, index, overlaps], told: Some(told), open_files } => {
@@ -111,7 +111,7 @@ pub(crate) fn open_files(
     patiently(py, move || open(locations, options, &open_files))
 }
 
-/// The same files, of which another process has told: they are opened when they are first read.
+/// Opens the same files as another process, which has announced them. Each file is opened when it is first read.
 pub(crate) fn announced_files(
     paths: &Bound<'_, PyList>,
     format: Option<&str>,

@@ -8,7 +8,7 @@ use crate::pool::{Attendant, attended};
 
 /// RMSD of each pair of frames, Å, all rows of the matrix one after the other, of `positions`, shape (n_frames, n_atoms, 3), Å.
 ///
-/// `monitor` is called about every 50 ms with the number of rows done; what it raises stops the work.
+/// `monitor` is called about every 50 ms with the number of finished rows; an exception that it raises stops the work.
 #[pyfunction]
 #[pyo3(signature = (positions, weights, superposition, n_workers, monitor=None))]
 pub(crate) fn distance_matrix<'py>(

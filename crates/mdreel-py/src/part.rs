@@ -16,7 +16,7 @@ use crate::pass::Pass;
 use crate::source::Source;
 use crate::span::{Columns, columns};
 
-/// Rows of frame, time (ps) and values, sums, counts, records of frame and values, and what only computations understand.
+/// Rows of frame, time (ps) and values, sums, counts, records of frame and values, and values that only computations understand.
 type Found<'py> = (
     Bound<'py, PyArray2<f64>>,
     Bound<'py, PyArray1<f64>>,
@@ -25,27 +25,27 @@ type Found<'py> = (
     Vec<Option<Bound<'py, PyAny>>>,
 );
 
-/// What was found, columns of spans, and what was left out as damaged.
+/// The results of a run, columns of spans, and the damaged frames that were left out.
 pub(crate) type Results<'py> = (Found<'py>, Columns<'py>, Vec<Record>);
 
-/// What a part is pickled as: all but its rows, and these.
+/// The pieces of a pickled part: everything but its rows, and the rows.
 type Pieces<'py> = (Bound<'py, PyBytes>, Bound<'py, PyArray2<f64>>);
 
 /// What consecutive blocks became. Merges with the part that follows.
 #[pyclass(module = "mdreel._core")]
 pub struct Part {
     part: core::Part<Tally>,
-    /// Its rows, where they came from another process: they are copied once, to where they stay.
+    /// Rows from another process, if there are any. They are copied only once, to their final place.
     came: Option<Py<PyArray2<f64>>>,
 }
 
 impl Part {
-    /// A part that was made here.
+    /// Creates a part that was computed in this process.
     pub fn new(part: core::Part<Tally>) -> Self {
         Part { part, came: None }
     }
 
-    /// Itself, with its rows in it.
+    /// Returns the core's part with all its rows in it.
     fn whole(&mut self, py: Python<'_>) -> PyResult<&core::Part<Tally>> {
         if let Some(came) = self.came.take() {
             with_rows(py, &came, &mut self.part.partial.rows, Rows::extend)?;
@@ -53,14 +53,14 @@ impl Part {
         Ok(&self.part)
     }
 
-    /// What is in it; none of its blocks is left, before block `first`.
+    /// Takes the content out, and leaves a part without blocks before block `first`.
     fn taken(&mut self, first: usize) -> core::Part<Tally> {
         let nothing = self.part.partial.of_no_frames();
         std::mem::replace(&mut self.part, core::Part::empty(first, nothing))
     }
 }
 
-/// Looks at rows that came from another process, for ours.
+/// Calls `look` with our rows and the rows that came from another process.
 fn with_rows(
     py: Python<'_>,
     came: &Py<PyArray2<f64>>,
@@ -69,7 +69,7 @@ fn with_rows(
 ) -> PyResult<()> {
     let mut rows = came.bind(py).try_readonly()?;
     if rows.as_slice().is_err() {
-        // What comes through a network may lie anywhere.
+        // Arrays that came through a network may not be contiguous.
         rows = came.bind(py).call_method0("copy")?.cast_into::<PyArray2<f64>>()?.try_readonly()?;
     }
     if rows.shape()[1] != ours.width() {
@@ -179,7 +179,7 @@ impl Part {
     fn merge(&mut self, py: Python<'_>, mut next: PyRefMut<'_, Self>) -> PyResult<()> {
         self.whole(py)?;
         if !next.part.located.is_empty() {
-            next.whole(py)?; // its frames are numbered anew
+            next.whole(py)?; // The frames of `next` get new numbers.
         }
         let (end, came) = (next.part.blocks.end, next.came.take());
         self.part.merge(next.taken(end));
@@ -213,7 +213,7 @@ impl Part {
     }
 }
 
-/// What a run gave, as Python takes it.
+/// Converts the outcome of a run for Python.
 pub(crate) fn results<'py>(py: Python<'py>, outcome: Outcome<Tally>) -> PyResult<Results<'py>> {
     let Tally { rows: found, sums, counts, records: left, own } = outcome.result;
     let sums: Vec<f64> = sums.into_iter().map(Sum::value).collect();

@@ -1,4 +1,4 @@
-//! Passes of computations.
+//! Passes over frames with several computations.
 
 use std::ops::Range;
 
@@ -19,10 +19,10 @@ pub struct Pass {
     n_atoms: usize,
 }
 
-/// A computation, and the places of its atoms; None for all.
+/// A computation, and the places of its atoms; `None` for all.
 type Member = (Py<Computation>, Option<Py<PyArray1<u32>>>);
 
-/// Columns, sums, counts, records and own value: first and end of each.
+/// The first and the end of the columns, sums, counts, records and own values of each computation.
 type Places = Vec<[(usize, usize); 5]>;
 
 #[pymethods]

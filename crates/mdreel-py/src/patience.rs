@@ -1,4 +1,4 @@
-//! Waiting for the core without keeping Python from its signals.
+//! Waiting for the core while Python can still handle its signals.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -11,11 +11,11 @@ use pyo3::prelude::*;
 
 use crate::error::{from_panic, to_python};
 
-/// Atoms, counted once for each frame, whose coordinates are read in a few milliseconds.
+/// The number of atoms, counted once per frame, whose coordinates are read in a few milliseconds.
 const FEW: u64 = 1 << 19;
 
-/// Reads `n_frames` of `n_atoms` of a source, by `work`: at once if that is short, as starting a thread would take as
-/// long as reading a small frame.
+/// Reads `n_frames` of `n_atoms` of a source with `work`. A short read runs on the calling thread, because starting a thread
+/// would take as long as reading a small frame.
 pub(crate) fn read<T: Send + 'static>(
     py: Python<'_>,
     source: &dyn Source,
@@ -32,8 +32,8 @@ pub(crate) fn read<T: Send + 'static>(
     }
 }
 
-/// Does `work` on a thread of its own and waits for it. A signal handler that raises (Ctrl-C) ends the waiting; the
-/// thread then finishes what it does, and nobody asks for the result.
+/// Runs `work` on a separate thread and waits for it. If a signal handler raises (Ctrl-C), the wait ends; the thread then
+/// finishes its work, and its result is discarded.
 pub(crate) fn patiently<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T> + Send + 'static,
@@ -41,7 +41,7 @@ pub(crate) fn patiently<T: Send + 'static>(
     let (sender, mut receiver) = mpsc::channel();
     let body = move || {
         let outcome = catch_unwind(AssertUnwindSafe(work));
-        // Nobody listens any more after a signal: that is no failure.
+        // After a signal, the receiver is gone. This is not an error.
         let _ = sender.send(outcome);
     };
     thread::Builder::new()

@@ -1,4 +1,4 @@
-//! Plans.
+//! Plans, which divide a run into blocks.
 
 use mdreel_core::plan as core;
 use pyo3::prelude::*;
@@ -8,7 +8,7 @@ use crate::patience::patiently;
 use crate::source::Source;
 
 /// Cut `frames`, or the whole trajectory if None, into `n_parts` blocks, or as many as suit file and workers; on request
-/// such that none goes on in the next segment. Of each frame, `row_bytes` bytes are left.
+/// such that no block continues in the next segment. `row_bytes` is the number of bytes that a run keeps of each frame.
 #[pyfunction]
 #[pyo3(signature = (source, frames, n_parts, n_workers, keep_to_segments=false, row_bytes=0))]
 pub(crate) fn plan(

@@ -1,4 +1,4 @@
-//! What Python sees while the pool works.
+//! Signals and progress for Python while the pool works.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 
 use crate::error::{from_panic, to_python};
 
-/// Does `work` without the interpreter; `callback` is called about every 50 ms with the number of frames done, and what
-/// it raises ends the work.
+/// Runs `work` without the interpreter. `callback` is called about every 50 ms with the number of finished frames; an exception
+/// that it raises ends the work.
 pub(crate) fn attended<T: Send>(
     py: Python<'_>,
     callback: Option<Py<PyAny>>,
@@ -27,8 +27,8 @@ pub(crate) fn attended<T: Send>(
     outcome.map_err(|error| to_python(py, error))
 }
 
-/// As [`attended`], for `work` that itself calls Python: it is done on a thread of its own, on which Python raises no signal
-/// in the middle of what is called. The calling thread sees signals and progress meanwhile.
+/// Runs `work` that itself calls Python; otherwise as [`attended`]. It runs on a separate thread, on which Python does not raise
+/// signals in the middle of such calls. In the meantime, the calling thread handles signals and progress.
 pub(crate) fn attended_aside<T: Send>(
     py: Python<'_>,
     callback: Option<Py<PyAny>>,
@@ -42,7 +42,7 @@ pub(crate) fn attended_aside<T: Send>(
         thread::scope(|scope| {
             let body = move || {
                 let outcome = catch_unwind(AssertUnwindSafe(|| work(&mut relay)));
-                // The calling thread listens until it is told.
+                // The calling thread receives until the outcome has arrived.
                 let _ = sender.send(outcome);
             };
             let started = thread::Builder::new().name("mdreel-sink".into()).spawn_scoped(scope, body);
@@ -70,7 +70,7 @@ pub(crate) fn attended_aside<T: Send>(
     outcome.map_err(|panic| from_panic(py, panic.as_ref()))?.map_err(|error| to_python(py, error))
 }
 
-/// Hands progress to the thread that waits, and its wish to stop to the pool.
+/// Passes the progress to the waiting thread, and that thread's request to stop to the pool.
 pub(crate) struct Relay<'a> {
     frames_done: &'a AtomicU64,
     is_stopped: &'a AtomicBool,
@@ -83,10 +83,10 @@ impl Monitor for Relay<'_> {
     }
 }
 
-/// Lets Python see its signals and the progress while the core works.
+/// Lets Python handle signals and progress while the core works.
 pub(crate) struct Attendant {
     callback: Option<Py<PyAny>>,
-    /// What stopped the run: the exception of a signal handler or of the callback.
+    /// The exception of a signal handler or of the callback that has stopped the run.
     raised: Option<PyErr>,
 }
 

@@ -1,4 +1,4 @@
-//! Frames read into arrays of the caller.
+//! Reading of frames into arrays of the caller.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ use crate::frame::{cells, quantities, selection};
 use crate::pool::{Attendant, attended};
 use crate::source::Source;
 
-/// Frame numbers, times in ps, integration steps, cells, the number of frames in each portion, and the damaged frames left
-/// out.
+/// Frame numbers, times in ps, integration steps, cells, the number of frames in each portion, and the damaged frames that were
+/// left out.
 type Found<'py> = (
     Bound<'py, PyArray1<u64>>,
     Bound<'py, PyArray1<f64>>,
@@ -32,8 +32,8 @@ type Found<'py> = (
 );
 
 /// Read frames into arrays, by `n_workers` threads. `outs` has an array (n_frames, n_atoms, 3), with any strides, float32
-/// or float64, by the name of each wanted quantity. `places` says which of `atoms` each of these n_atoms is; without it they
-/// are the same. Portions have `portion_frames` frames each; where damaged frames are left out, those that follow in the
+/// or float64, by the name of each wanted quantity. `places` gives the index in `atoms` of each of these n_atoms; without it,
+/// they are the same. Portions have `portion_frames` frames each. If damaged frames are left out, the frames after them in the
 /// portion move up.
 #[pyfunction]
 #[pyo3(signature = (source, frames, atoms, places, outs, portion_frames, n_workers, monitor=None))]
@@ -66,7 +66,7 @@ pub(crate) fn read_into<'py>(
     Err(PyTypeError::new_err("arrays of three dimensions, all float32 or all float64, are needed"))
 }
 
-/// What is to be read.
+/// A validated request to read frames.
 struct Wish<'a> {
     source: Arc<dyn CoreSource>,
     frames: &'a mdreel_core::block::FrameSet,
@@ -130,9 +130,9 @@ impl Wish<'_> {
     }
 }
 
-/// A number of the caller's arrays.
+/// A floating point type of the caller's arrays.
 trait Value: Element + Copy + From<f32> {
-    /// The numbers of a row by atoms, if they are float32.
+    /// Returns the numbers of a row by atoms if they are float32.
     fn singles(row: &mut [Self]) -> Option<&mut [[f32; 3]]>;
 }
 
@@ -148,7 +148,7 @@ impl Value for f64 {
     }
 }
 
-/// Cuts a view into portions of frames.
+/// Divides a view into portions of frames.
 fn cut<T>(mut rest: ArrayViewMut3<'_, T>, portion_frames: usize) -> Vec<ArrayViewMut3<'_, T>> {
     let mut portions = Vec::new();
     while rest.len_of(Axis(0)) > portion_frames {
@@ -162,9 +162,9 @@ fn cut<T>(mut rest: ArrayViewMut3<'_, T>, portion_frames: usize) -> Vec<ArrayVie
 
 /// Rows of the caller's arrays for consecutive frames.
 struct Portion<'a, T> {
-    /// Which of the atoms that are read each atom of a row is; `None` if they are the same.
+    /// The index among the read atoms of each atom of a row; `None` if they are the same.
     places: Option<&'a [u32]>,
-    /// Rows of each wanted quantity.
+    /// The rows of each wanted quantity.
     quantities: Vec<(Quantity, ArrayViewMut3<'a, T>)>,
 }
 
@@ -203,7 +203,7 @@ fn copy<T: Copy + From<f32>>(columns: Columns<'_>, row: &mut ArrayViewMut2<'_, T
     }
 }
 
-/// Copies the atoms at `places` of the columns of a frame to a row (n_places, 3).
+/// Copies the atoms at `places` from the columns of a frame to a row (n_places, 3).
 fn gather<T: Copy + From<f32>>(columns: Columns<'_>, places: &[u32], row: &mut ArrayViewMut2<'_, T>) {
     let Columns { x, y, z } = columns;
     for (column, mut values) in [x, y, z].into_iter().zip(row.axis_iter_mut(Axis(1))) {

@@ -1,4 +1,4 @@
-//! Frames read one after another: what was planned for the atoms is kept.
+//! A reader for frames that are read one after another. It keeps the plan that was made for its atoms.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, ThreadId};
@@ -19,7 +19,7 @@ use crate::frame::{Frames, quantities, selection};
 use crate::patience::read;
 use crate::source::Source;
 
-/// What a reader is for.
+/// The source and the atoms of a reader.
 struct Wish {
     source: Arc<dyn CoreSource>,
     atoms: AtomSelection,
@@ -40,12 +40,12 @@ self_cell!(
 pub struct FrameReader {
     wish: Arc<Wish>,
     wanted: Quantities,
-    /// The core's reader, and on which thread it was made: it is to stay there.
+    /// The core's reader, and the thread that created it. A reader must stay on its thread.
     reader: Arc<Mutex<Option<(ThreadId, OwnReader)>>>,
 }
 
 impl FrameReader {
-    /// A reader for these atoms, and what else is wanted.
+    /// Creates a reader of these atoms and these quantities.
     pub fn new(source: &Source, atoms: &PyReadonlyArray1<'_, u32>, wanted: &[String]) -> PyResult<Self> {
         let wish = Arc::new(Wish { source: source.shared(), atoms: selection(atoms)? });
         let wanted = quantities(wanted).map_err(|error| to_python(atoms.py(), error))?;
@@ -69,7 +69,7 @@ impl FrameReader {
         let size = [frames.len(), n_atoms as u64];
         let (wish, wanted, kept) = (Arc::clone(&self.wish), self.wanted, Arc::clone(&self.reader));
         let array = read(py, &*self.wish.source, size, move || {
-            // A reader whose thread has panicked is made anew.
+            // After a panic, a new reader is created.
             let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
             let made = kept.take().filter(|(thread, _)| *thread == thread::current().id());
             let (thread, mut reader) = match made {

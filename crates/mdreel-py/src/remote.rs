@@ -1,4 +1,4 @@
-//! Files behind a network, whose bytes Python fetches.
+//! Remote files whose bytes Python fetches.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ impl Fetch for Fetcher {
     }
 }
 
-/// The remote file that `object` is; `None` if it is a path.
+/// Returns the remote file of `object`; `None` if `object` is a path.
 pub(crate) fn remote_file(object: &Bound<'_, PyAny>) -> PyResult<Option<RemoteFile>> {
     if !object.hasattr("fetch")? {
         return Ok(None);

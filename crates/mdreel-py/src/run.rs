@@ -1,4 +1,4 @@
-//! Runs.
+//! Runs of a pass over blocks.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::source::Source;
 
 /// Map blocks with a pass on `n_workers` threads: the results; see `Part.finish`.
 ///
-/// `monitor` is called about every 50 ms with the number of frames done; what it raises stops the run. None is
+/// `monitor` is called about every 50 ms with the number of finished frames; an exception that it raises stops the run. None is
 /// returned when blocks of bytes did not join: plan by frames then.
 #[pyfunction]
 #[pyo3(signature = (source, atoms, kernel, blocks, n_workers, monitor=None, schedule="demand"))]

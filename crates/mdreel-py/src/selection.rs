@@ -1,4 +1,4 @@
-//! Selections that are made again in each frame.
+//! Selections that are evaluated again in each frame.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ pub struct SelectedAtoms {
 }
 
 impl SelectedAtoms {
-    /// Itself, for a computation.
+    /// Returns the selection, for a computation.
     pub(crate) fn selecting(&self) -> Selecting {
         self.selecting.clone()
     }
@@ -114,8 +114,8 @@ impl SelectedAtoms {
     }
 }
 
-/// A group of atoms for a computation: their places; or their places, a selection, and for each the atom of the whole system
-/// that must be selected for it to belong to the group.
+/// A group of atoms for a computation: their places; or their places, a selection, and for each place the atom of the complete
+/// system that must be selected for the place to belong to the group.
 #[derive(FromPyObject)]
 pub(crate) enum Members<'py> {
     Fixed(PyReadonlyArray1<'py, u32>),
@@ -123,7 +123,7 @@ pub(crate) enum Members<'py> {
 }
 
 impl<'py> Members<'py> {
-    /// Itself, for a computation.
+    /// Returns the group, for a computation.
     pub(crate) fn group(&self) -> mdreel_core::Result<Group> {
         match self {
             Members::Fixed(places) => Ok(places.as_array().to_vec().into()),
@@ -133,7 +133,7 @@ impl<'py> Members<'py> {
         }
     }
 
-    /// Itself in arrays that nobody else writes to, to make it again.
+    /// Returns copies of the arrays, from which the same group can be made again. No other code can write to them.
     pub(crate) fn copied(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(match self {
             Members::Fixed(places) => copied(places).into_any(),
@@ -144,7 +144,7 @@ impl<'py> Members<'py> {
     }
 }
 
-/// What a selection among the atoms of frames is made of again.
+/// The parts from which a pickled selection is made again.
 type Pieces<'py> = (Bound<'py, FrameSelection>, Bound<'py, PyArray1<u32>>);
 
 /// The number of atoms that are selected in each frame; with `keeps_ids` also which, as the own value.
@@ -202,7 +202,7 @@ fn expression(tree: &Tree<'_>) -> PyResult<Expression> {
     })
 }
 
-/// Inner and outer limit, and whether images count.
+/// Returns the distance of a tree: the inner and outer limit, and whether images count.
 fn distance(tree: &Tree<'_>) -> PyResult<Distance> {
     let (inner, outer, is_periodic) = tree.get_item(1)?.extract()?;
     Ok(Distance { inner, outer, is_periodic })

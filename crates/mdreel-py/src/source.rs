@@ -1,4 +1,4 @@
-//! Sources.
+//! Sources of frames for Python.
 
 use std::sync::Arc;
 
@@ -21,25 +21,25 @@ use crate::reader::FrameReader;
 use crate::transform::{Chain, Transformation};
 
 /// A trajectory that has been opened: immutable, and safe to use from several threads. A pickled one opens its files again.
-/// Calls that may take long see Ctrl-C.
+/// Calls that may take long respond to Ctrl-C.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct Source {
     opened: Opened,
-    /// What is done where a frame is damaged, and the source that does it.
+    /// The treatment of damaged frames, and the source that applies it.
     on_error: OnError,
     source: Arc<dyn core::Source>,
     origin: Option<Arc<Origin>>,
-    /// What is done with each frame that is read.
+    /// The transformations of each frame that is read.
     transformations: Chain,
-    /// The facts about each file, where Python found them, or as JSON.
+    /// The facts about each file if Python has found them, as objects or as JSON.
     facts: Option<Py<PyAny>>,
     left_out: Option<LeftOut>,
-    /// A function of Python that takes the source and returns a function and its arguments, which open the same files in
-    /// another process when they are first read there.
+    /// A Python function that takes the source. It returns a function and its arguments, which open the same files in another
+    /// process when they are first read there.
     workers: Option<Py<PyAny>>,
 }
 
-/// Returns how many frames of a stream had gone before its reader came, and how many were overwritten before it took them.
+/// Returns how many frames of a stream had gone before its reader joined, and how many were overwritten before it took them.
 type LeftOut = Arc<dyn Fn() -> (u64, u64) + Send + Sync>;
 
 impl Source {
@@ -51,27 +51,27 @@ impl Source {
         &self.opened
     }
 
-    /// One that was opened with the help of Python, and the facts about it: those of one file, or a list.
+    /// Creates a source that was opened with the help of Python. `facts` are those of one file, or a list.
     pub fn described(opened: Opened, origin: Origin, facts: Bound<'_, PyAny>) -> Self {
         Source { facts: Some(facts.unbind()), ..Source::new(opened, Some(origin)) }
     }
 
-    /// One that was opened without the help of Python.
+    /// Creates a source that was opened without the help of Python.
     pub fn plain(opened: Opened, origin: Origin) -> Self {
         Source::new(opened, Some(origin))
     }
 
-    /// Whether other processes are told everything about its files when it is pickled.
+    /// Returns whether a pickled source contains everything that other processes need to know about its files.
     fn is_told(&self) -> bool {
         self.on_error == OnError::Raise && matches!(self.origin.as_deref(), Some(Origin::Kept { .. }))
     }
 
-    /// One that counts the frames that it could not have.
+    /// Sets the function that counts the frames that the source could not get.
     pub fn leaving_out(self, left_out: LeftOut) -> Self {
         Source { left_out: Some(left_out), ..self }
     }
 
-    /// The same files, read in another way.
+    /// Returns a source of the same files with other treatment of their frames.
     fn with(&self, py: Python<'_>, on_error: OnError, source: Arc<dyn core::Source>, transformations: Chain) -> Self {
         let (origin, facts) = (self.origin.clone(), self.facts.as_ref().map(|facts| facts.clone_ref(py)));
         let left_out = self.left_out.clone();
@@ -86,12 +86,12 @@ impl Source {
         Source { opened, on_error: OnError::Raise, source, origin, transformations, facts, left_out, workers }
     }
 
-    /// The same, where `workers` says what opens the files in another process when they are first read there.
+    /// Returns the same source, with `workers` to open the files in another process when they are first read there.
     pub fn for_workers_by(self, workers: Option<Py<PyAny>>) -> Self {
         Source { workers, ..self }
     }
 
-    /// How other processes open the files when they first read them; `None` if they must open them at once.
+    /// Returns how other processes open the files when they first read them; `None` if they must open them at once.
     fn told(&self, slf: &Bound<'_, Self>) -> PyResult<Option<Origin>> {
         let py = slf.py();
         if let Some(workers) = &self.workers {
@@ -269,7 +269,7 @@ impl Source {
     }
 
     /// The same trajectory, whose bytes an object reads by `read(file, ranges)`: the number of the file, and first byte and end of
-    /// each range. It returns their bytes, one range behind the other, shape (n_bytes,), uint8.
+    /// each range. It returns their bytes, one range after the other, shape (n_bytes,), uint8.
     fn read_by(&self, py: Python<'_>, reads: Py<PyAny>) -> PyResult<Self> {
         let read = Source::new(read_by(py, &self.opened, &reads)?, None);
         let same = read.with_on_error(py, self.on_error.name())?.with_transformations(py, self.transformations(py))?;

@@ -1,4 +1,4 @@
-//! Spans, as columns of numbers.
+//! Spans as columns of numbers.
 
 use mdreel_core::span::{Span, SpanKind};
 use numpy::{IntoPyArray, PyArray1};
@@ -17,7 +17,7 @@ pub(crate) type Columns<'py> = (
     Column<'py, u64>,
 );
 
-/// The spans as columns.
+/// Converts spans to columns.
 pub(crate) fn columns<'py>(py: Python<'py>, spans: &[Span]) -> Columns<'py> {
     (
         column(py, spans, |span| span.kind as u8),

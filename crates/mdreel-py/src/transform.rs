@@ -1,4 +1,4 @@
-//! Transformations: what is done with the positions of frames as they are read.
+//! Transformations of the positions of frames as they are read.
 
 use std::sync::Arc;
 
@@ -50,12 +50,12 @@ impl Transformation {
     }
 }
 
-/// Transformations, one after the other.
+/// Transformations that are applied one after the other.
 #[derive(Default)]
 pub(crate) struct Chain(pub Vec<Py<Transformation>>);
 
 impl Chain {
-    /// A source whose frames they transform.
+    /// Returns a source whose frames the transformations change.
     pub(crate) fn over(&self, source: Arc<dyn Source>) -> mdreel_core::Result<Arc<dyn Source>> {
         if self.0.is_empty() {
             return Ok(source);
@@ -64,18 +64,18 @@ impl Chain {
         Ok(Arc::new(core::Transformed::new(source, transforms)?))
     }
 
-    /// The same again.
+    /// Returns a copy of the chain.
     pub(crate) fn copy(&self, py: Python<'_>) -> Self {
         Chain(self.0.iter().map(|one| one.clone_ref(py)).collect())
     }
 
-    /// Itself, and more behind.
+    /// Returns this chain followed by `more`.
     pub(crate) fn then(&self, py: Python<'_>, more: Self) -> Self {
         Chain(self.copy(py).0.into_iter().chain(more.0).collect())
     }
 }
 
-/// Atoms of compounds, one behind the other, and where each ends.
+/// The atoms of compounds, one compound after the other, and the end of each compound.
 type Groups<'py> = (PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, u64>);
 
 fn compounds(

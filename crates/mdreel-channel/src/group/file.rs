@@ -1,8 +1,9 @@
-//! The files of groups: what a group is, and how far each of its members has come.
+//! The files of groups, which contain the properties of a group and the progress of its members.
 //!
-//! They lie beside the segments of a channel that has a staging, and then have its level of durability; else in the channel's own
-//! directory. `group.NAME` says what the group is, `group.NAME.member.MEMBER` what a member has committed; each file is replaced as
-//! a whole. `group.NAME.lock` has a byte for each member that lives and one for each step that a member works on.
+//! If the channel has a staging, they are next to its segments and have its level of durability. Otherwise, they are in the
+//! directory of the channel. `group.NAME` contains the properties of the group, and `group.NAME.member.MEMBER` the last commit of
+//! a member. Each of these files is replaced as a whole. `group.NAME.lock` has a byte for each live member and one for each step
+//! that a member works on.
 
 use std::fs::File;
 use std::path::Path;
@@ -20,22 +21,22 @@ use mdreel_core::error::{Error, Result};
 
 const FACTS_MAGIC: &[u8; 8] = b"MDREELGR";
 const STATE_MAGIC: &[u8; 8] = b"MDREELGS";
-/// The longest state of a result that a commit takes.
+/// The largest state of a result that a commit accepts, in bytes.
 pub(crate) const MOST_BLOB: usize = 64 << 10;
 /// The longest name of a group or a member.
 pub(crate) const MOST_NAME: usize = 64;
 
-/// Which frames a member of a group gets.
+/// The distribution of frames among the members of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
-    /// Each frame.
+    /// Each member gets every frame.
     Broadcast,
-    /// Those that no other member has: each frame goes to one of them.
+    /// The members share the frames: each frame goes to one of them.
     Share,
 }
 
 impl Mode {
-    /// What a group of this mode does, for messages.
+    /// Describes what a group of this mode does, for messages.
     pub(super) fn rule(self) -> &'static str {
         match self {
             Mode::Broadcast => "gives each member every frame",
@@ -43,7 +44,7 @@ impl Mode {
         }
     }
 
-    /// What a member of this mode asks for, for messages.
+    /// Describes the frames that a member of this mode requests, for messages.
     pub(super) fn wish(self) -> &'static str {
         match self {
             Mode::Broadcast => "every frame",
@@ -52,26 +53,26 @@ impl Mode {
     }
 }
 
-/// What a group is; said by who comes first.
+/// The properties of a group, defined by its first member.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Which frames a member gets.
+    /// The distribution of frames among the members.
     pub mode: Mode,
-    /// Where a group begins that has not committed anything.
+    /// The frame with which the group begins as long as it has no commits.
     pub start: Start,
 }
 
 impl Facts {
-    /// The first frame that may be wanted by a group without commits.
+    /// Returns the number of the first frame that a group without commits may need.
     pub(super) fn first(self) -> u64 {
         if let Start::Sequence(sequence) = self.start { sequence } else { 0 }
     }
 }
 
-/// Which frame of a stream.
+/// The identity of a frame in a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// The incarnation of the producer.
+    /// The number of the producer's incarnation.
     pub epoch: u64,
     /// The number of the frame.
     pub sequence: u64,
@@ -85,25 +86,25 @@ impl From<&Header> for Identity {
     }
 }
 
-/// What a member has committed.
+/// The last commit of a member.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// How many commits there were.
+    /// The number of commits so far.
     pub n_commits: u64,
-    /// The frame that was committed last.
+    /// The last frame that was committed.
     pub last: Option<Identity>,
-    /// No frame before this number is wanted: by this member of a broadcast, by any member that shares.
+    /// The number of the first frame that is still needed: by this member in broadcast mode, by any member in share mode.
     pub from: u64,
-    /// Of a group that shares: the steps that need no more work, as far as this member knows.
+    /// In share mode, the steps that need no more work, as far as this member knows.
     pub settled: Settled,
-    /// Frames that could not be had any more.
+    /// The number of frames that the member could not get.
     pub missed: u64,
-    /// The state of the result, in its own words.
+    /// The state of the result, in a format of the member's choice.
     #[serde(with = "serde_bytes")]
     pub blob: Vec<u8>,
 }
 
-/// Where the groups of a channel have their files, and whether these survive the machine.
+/// Returns the directory with the files of a channel's groups, and whether these files must survive a crash of the machine.
 pub(super) fn place(channel: &Path) -> Result<(Directory, bool)> {
     let directory = Directory::open(channel)?;
     match StagingPlace::of(&directory)? {
@@ -112,7 +113,7 @@ pub(super) fn place(channel: &Path) -> Result<(Directory, bool)> {
     }
 }
 
-/// Refuses names that would not be those of one file each.
+/// Refuses a name that is empty, too long, or has characters that would make file names ambiguous.
 pub(super) fn check_name(what: &str, name: &str) -> Result<()> {
     let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
     if (1..=MOST_NAME).contains(&name.len()) && name.chars().all(is_allowed) {
@@ -134,7 +135,7 @@ pub(super) fn state_name(group: &str, member: &str) -> String {
     format!("group.{group}.member.{member}")
 }
 
-/// A number for a member, for its lock.
+/// Returns a number for a member, from which the byte of its lock follows.
 pub(super) fn number(member: &str) -> u64 {
     checksum(member.as_bytes())
 }
@@ -147,7 +148,7 @@ pub(super) fn write_facts(directory: &Directory, group: &str, facts: &Facts, is_
     record::write(directory, &facts_name(group), FACTS_MAGIC, facts, is_synced)
 }
 
-/// What a member has committed, and the file that says it, which is another one after the next commit.
+/// Reads the last commit of a member. It also returns the open file, as the next commit replaces it by another one.
 pub(crate) fn read_state(directory: &Directory, group: &str, member: &str) -> Result<Option<(State, File)>> {
     record::read_if_there_with_file(directory, &state_name(group, member), STATE_MAGIC)
 }
@@ -161,7 +162,7 @@ pub(super) fn write_state(
     record::write(directory, &state_name(group, member), STATE_MAGIC, state, is_synced)
 }
 
-/// The groups whose files are in a directory, in order.
+/// Returns the groups whose files are in a directory, in order.
 pub(crate) fn groups(directory: &Directory) -> Result<Vec<String>> {
     names(directory, |name| match name.split('.').collect::<Vec<_>>()[..] {
         ["group", group] => Some(group.to_owned()),
@@ -169,7 +170,7 @@ pub(crate) fn groups(directory: &Directory) -> Result<Vec<String>> {
     })
 }
 
-/// The members of a group, in order.
+/// Returns the members of a group, in order.
 pub(super) fn members(directory: &Directory, group: &str) -> Result<Vec<String>> {
     names(directory, |name| match name.split('.').collect::<Vec<_>>()[..] {
         ["group", of, "member", member] if of == group => Some(member.to_owned()),
@@ -187,7 +188,7 @@ fn names(directory: &Directory, wanted: impl Fn(&str) -> Option<String>) -> Resu
 
 pub(super) fn remove(directory: &Directory, group: &str, members: &[String]) -> Result<()> {
     let states = members.iter().map(|member| state_name(group, member));
-    // The group is there for as long as it says what it is.
+    // The group exists as long as the file of its properties does, so this file is removed first.
     for name in std::iter::once(facts_name(group)).chain(states) {
         let path = directory.join(&name);
         std::fs::remove_file(&path).map_err(|error| Error::io(&path, error))?;

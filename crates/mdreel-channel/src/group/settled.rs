@@ -1,16 +1,16 @@
-//! Which steps of a group that shares need no more work.
+//! The steps of a group in share mode that need no more work.
 //!
-//! What is open is kept, and not what is done: members hold few steps at a time, but one that has stopped lets the others do any
-//! number of steps behind its own.
+//! A commit lists the open steps and not the completed ones. Members hold few steps at a time, but while one member is stopped,
+//! the others may complete any number of steps after its own.
 
 use serde::{Deserialize, Serialize};
 
-/// Which steps need no more work: all up to one of them, but for those that are open.
+/// A set of steps that need no more work: all steps up to one of them, except those that are open.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settled {
     /// The greatest step that was read; `None` before the first.
     pub up_to: Option<i64>,
-    /// Steps up to that which somebody works on, in order.
+    /// The steps up to `up_to` on which a member works, in order.
     pub open: Vec<i64>,
 }
 
@@ -22,12 +22,12 @@ impl Settled {
         Settled { up_to, open }
     }
 
-    /// Whether a step needs no more work.
+    /// Returns whether a step needs no more work.
     pub(crate) fn holds(&self, step: i64) -> bool {
         self.up_to.is_some_and(|up_to| step <= up_to) && self.open.binary_search(&step).is_err()
     }
 
-    /// The steps that any of them holds.
+    /// Returns the union of sets: the steps that any of them holds.
     pub(super) fn union(all: &[&Settled]) -> Self {
         let open = all.iter().flat_map(|settled| &settled.open).copied();
         let of_none = open.filter(|step| !all.iter().any(|settled| settled.holds(*step)));

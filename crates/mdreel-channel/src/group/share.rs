@@ -1,11 +1,12 @@
-//! A group that shares: each step goes to one member.
+//! The state of a group in share mode, in which each step goes to one member.
 //!
-//! Who works on a step holds a lock on a byte for it, which the kernel drops when the holder dies, and commits it before the lock
-//! goes. So whoever gets the lock of a step and does not find it committed is the only one that works on it. Nothing else has to be
-//! told to others, and nobody has to notice a death: what a dead member had is free.
+//! A member that works on a step holds a lock on a byte for that step. The kernel drops the lock when its holder dies, and the
+//! member commits the step before it releases the lock. A member that gets the lock of a step and does not find the step
+//! committed is therefore the only one that works on it. Members need no other communication, and none of them has to detect a
+//! death: the steps of a dead member are free.
 //!
-//! Steps are what is shared, and not numbers of frames: a restarted simulation gives the same step another number. Each member reads
-//! all frames, and keeps in mind those that others have until they are committed, as these may have to be done by this one.
+//! Members share steps, not frame numbers, because a restarted simulation gives the same step another number. Each member reads
+//! all frames. It remembers the frames that others hold until these are committed, because it may have to process them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
@@ -16,45 +17,45 @@ use super::super::directory::Directory;
 use super::file::{self, Identity, State};
 use mdreel_core::error::{Error, Result};
 
-/// The bytes of steps lie below this, those of members above.
+/// The first byte of members' locks. The bytes of steps are below it.
 pub(super) const FIRST_MEMBER: u64 = 1 << 62;
-/// So often it is looked whether others have given something back.
+/// The interval between two checks for frames that others have given back.
 pub(super) const LOOK: Duration = Duration::from_millis(20);
-/// More frames than this a member may not have without a commit.
+/// The largest number of frames that a member may have without a commit.
 pub(super) const MOST_HANDED: usize = 1 << 16;
-/// Steps lie between this and its negative.
+/// The largest absolute value of a step.
 const MOST_STEP: i64 = 1 << 60;
 
-/// What a member knows of a group that shares.
+/// The knowledge of a member about a group in share mode.
 #[derive(Debug, Default)]
 pub(super) struct Share {
     others: Vec<Other>,
-    /// What was handed out and not committed, in this order. The locks on these steps are held.
+    /// The frames that were handed out and not committed, in this order. The member holds the locks on their steps.
     pub(super) handed: VecDeque<Identity>,
-    /// What others work on, by step.
+    /// The frames that others work on, by step.
     pub(super) passed: BTreeMap<i64, Identity>,
-    /// The frame that was read last in the order of the stream.
+    /// The last frame that was read in the order of the stream.
     pub(super) read: Option<Identity>,
     /// The greatest step that was read.
     pub(super) greatest: Option<i64>,
     pub(super) looked: Option<Instant>,
-    /// Frames that nobody can have any more.
+    /// The number of frames that no member can get any more.
     pub(super) missed: u64,
 }
 
-/// What another member had committed when that was looked up.
+/// The commit of another member, as last read from its file.
 #[derive(Debug)]
 struct Other {
     name: String,
     state: State,
-    /// The number of the file that said so. The next commit makes a new file, which cannot have the same number as long as this one
+    /// The device and inode of that file. The next commit makes a new file, which cannot have the same inode as long as this one
     /// is open.
     number: (u64, u64),
     _file: File,
 }
 
 impl Share {
-    /// Looks up what others have committed.
+    /// Reads the commits of the other members that have changed.
     pub(super) fn refresh(&mut self, directory: &Directory, group: &str, member: &str) -> Result<()> {
         let names = file::members(directory, group)?;
         self.others.retain(|other| names.contains(&other.name));
@@ -80,12 +81,12 @@ impl Share {
         self.others.iter().map(|other| &other.state).chain(std::iter::once(own))
     }
 
-    /// The first frame that may still be wanted.
+    /// Returns the number of the first frame that the group may still need.
     pub(super) fn first_wanted(&self, own: &State) -> u64 {
         self.states(own).map(|state| state.from).max().unwrap_or_default()
     }
 
-    /// The last frame that was handed out and not committed.
+    /// Returns the last frame that was handed out and not committed.
     pub(super) fn last(&self) -> Option<Identity> {
         self.handed.back().copied()
     }
@@ -94,7 +95,7 @@ impl Share {
         self.states(own).any(|state| state.settled.holds(step))
     }
 
-    /// Forgets of what others work on that which they have committed.
+    /// Drops the frames of others that have been committed.
     pub(super) fn settle(&mut self, own: &State) {
         let mut passed = std::mem::take(&mut self.passed);
         passed.retain(|step, _| !self.is_done(own, *step));
@@ -102,7 +103,7 @@ impl Share {
     }
 }
 
-/// The byte of a step.
+/// Returns the byte of the lock on a step.
 pub(super) fn byte(step: i64) -> Result<u64> {
     if !(-MOST_STEP..=MOST_STEP).contains(&step) {
         return Err(Error::unsupported(format!("a group that shares: expected steps up to {MOST_STEP}, got {step}")));

@@ -1,4 +1,4 @@
-//! What a member of a group that shares does.
+//! The operations of a member of a group in share mode.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::layout::Header;
 use mdreel_core::error::{Error, Result};
 
 impl Member {
-    /// The next frame that nobody else has.
+    /// Finds the next frame that no other member has.
     pub(super) fn find_shared(&mut self, at_most: Duration) -> Result<Found> {
         let begin = Instant::now();
         loop {
@@ -26,7 +26,8 @@ impl Member {
             }
             match found {
                 Ok(Found::End(end)) => {
-                    // All was read: what a restarted simulation should have sent again, and has not, will not come.
+                    // The whole stream was read. A frame that a restarted simulation should have published again, but has not,
+                    // will not come.
                     let reader = &self.reader;
                     self.share.passed.retain(|_, passed| !reader.is_redone(passed.epoch, passed.step));
                     if self.share.passed.is_empty() || !self.share.handed.is_empty() {
@@ -44,7 +45,7 @@ impl Member {
                             return Err(error);
                         }
                     }
-                    // Frames of others do not use up the time: they come as fast as they can be read.
+                    // Frames of others do not use up the time, because they come as fast as they can be read.
                     continue;
                 }
                 Err(Error::StreamTimeout(_)) => {}
@@ -60,8 +61,8 @@ impl Member {
         }
     }
 
-    /// Frames that the whole group has committed may be gone before a slow member, or one that comes again, could read them. They were
-    /// not missed.
+    /// Excludes committed frames from the missed ones. Frames that the whole group has committed may be gone before a slow or
+    /// rejoining member could read them.
     fn excuse_settled(&mut self) -> Result<()> {
         if self.reader.has_gaps() {
             self.refresh()?;
@@ -74,7 +75,7 @@ impl Member {
         self.share.refresh(&self.directory, &self.group, &self.name)
     }
 
-    /// Whether a frame that was read is for this member from now on.
+    /// Takes the frame that was read for this member, if it needs work and its lock is free. Returns whether it was taken.
     fn try_take(&mut self, found: &Found) -> Result<bool> {
         let (Found::Ring(header) | Found::Staged(header) | Found::Again(header)) = found else { return Ok(false) };
         let identity = Identity::from(header);
@@ -85,7 +86,7 @@ impl Member {
         if self.share.is_done(&self.state, step) || self.share.handed.iter().any(|handed| handed.step == step) {
             return Ok(false);
         }
-        // Of a step that was read before a restart, this is the frame that counts.
+        // If the step was also read before a restart, this frame replaces the earlier one.
         self.share.passed.insert(step, identity);
         if self.share.handed.len() >= MOST_HANDED {
             let message = format!("expected a commit after at most {MOST_HANDED} frames");
@@ -94,13 +95,13 @@ impl Member {
         self.try_lock(identity)
     }
 
-    /// Takes the lock on a step that is not committed.
+    /// Takes the lock on a step that is not committed. Returns whether the step is this member's.
     fn try_lock(&mut self, identity: Identity) -> Result<bool> {
         let step = identity.step;
         if !self.locks.take(byte(step)?)? {
             return Ok(false);
         }
-        // Who had it before has committed it before the lock went, or has died.
+        // The previous holder has committed the step before it released the lock, or has died.
         let refreshed = self.refresh();
         if refreshed.is_err() || self.share.is_done(&self.state, step) {
             self.locks.give_back(byte(step)?)?;
@@ -112,7 +113,7 @@ impl Member {
         Ok(true)
     }
 
-    /// Steps are what is shared: one that comes twice would be done once.
+    /// Checks that the steps of an epoch increase. Members share steps, so a step that came twice would be processed once.
     fn check_order(&self, header: &Header) -> Result<()> {
         match self.share.read {
             Some(read) if read.epoch == header.epoch && read.step >= header.step => Err(Error::mismatch(format!(
@@ -125,7 +126,7 @@ impl Member {
         }
     }
 
-    /// A frame that another member had, and has not committed before it died or left.
+    /// Finds a frame that another member had and did not commit before it died or left.
     fn find_given_back(&mut self) -> Result<Option<Found>> {
         if self.share.passed.is_empty() || self.share.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
             return Ok(None);
@@ -135,17 +136,17 @@ impl Member {
         self.share.settle(&self.state);
         let candidates: Vec<Identity> = self.share.passed.values().copied().collect();
         for identity in candidates {
-            // Of a restarted simulation, the frame counts that is yet to be read.
+            // After a restart, the frame to process is the one that is yet to be read.
             if self.reader.is_redone(identity.epoch, identity.step) || !self.try_lock(identity)? {
                 continue;
             }
             let found = self.reader.find_again(identity.sequence);
             if let Ok(Some(found)) = found {
-                // There may be more of it.
+                // There may be more frames to find.
                 self.share.looked = None;
                 return Ok(Some(found));
             }
-            // Nobody can have it any more, or the next look tells.
+            // No member can get the frame any more, or an error occurred, and the next look tries again.
             self.share.handed.pop_back();
             self.locks.give_back(byte(identity.step)?)?;
             if let Err(error) = found {
@@ -157,7 +158,7 @@ impl Member {
         Ok(None)
     }
 
-    /// Commits what was handed out up to a frame.
+    /// Commits the frames that were handed out up to `through`.
     pub(super) fn commit_shared(&mut self, through: Option<Identity>, mut state: State) -> Result<()> {
         let n = match through {
             None => 0,
@@ -171,16 +172,16 @@ impl Member {
         let share = &self.share;
         let steps: Vec<i64> = share.handed.iter().take(n).map(|handed| handed.step).collect();
         let open = || share.handed.iter().skip(n).chain(share.passed.values());
-        // What is read in this process begins where the whole group had nothing left.
+        // The frames that this process read begin where the group had none left to process.
         let from = open().map(|identity| identity.sequence).min().or(share.read.map(|read| read.sequence + 1));
         state.from = share.first_wanted(&self.state).max(from.unwrap_or_default());
-        // Each step that was read is committed, handed out or somebody else's.
+        // Each step that was read is committed, handed out, or held by another member.
         let read = Settled::new(share.greatest, open().map(|identity| identity.step));
         let known = share.states(&self.state).map(|state| &state.settled);
         state.settled = Settled::union(&known.chain([&read]).collect::<Vec<_>>());
         self.keep(state)?;
         self.share.handed.drain(..n);
-        // Behind the commit: who gets one of these locks now finds it.
+        // The locks are released after the commit, so that a member that gets one of them finds the commit.
         steps.into_iter().try_for_each(|step| self.locks.give_back(byte(step)?))
     }
 }

@@ -1,4 +1,4 @@
-//! Frames that come in pieces, as through a network: each piece is copied to its place when it comes.
+//! Frames that arrive in pieces, for example through a network. Each piece is copied to its place when it arrives.
 
 use std::fmt;
 use std::path::Path;
@@ -8,12 +8,12 @@ use super::{Entry, Head, Header};
 use crate::section::{DataType, SectionKind};
 use mdreel_core::error::{Error, Result};
 
-/// A frame of which some bytes have come, and the next ones are awaited.
+/// A partially received frame.
 pub struct Arriving {
     head: Head,
-    /// How many bytes have come.
+    /// The number of bytes that have arrived.
     n_there: usize,
-    /// The section that has not ended in these, and the checksum of what has come of it.
+    /// The first section that is not complete, and the checksum of the part of it that has arrived.
     section: usize,
     sum: Hasher,
 }
@@ -25,8 +25,8 @@ impl fmt::Debug for Arriving {
 }
 
 impl Arriving {
-    /// A frame of `n_bytes` of which `first` is the first piece, and has all of its header: that is checked, and nothing is copied.
-    /// `path` is for messages.
+    /// Begins a frame of `n_bytes` bytes. `first` is its first piece, which contains the complete header. This checks the header
+    /// and copies nothing. Messages name `path`.
     pub(crate) fn begin(path: &Path, first: &[u8], n_bytes: usize) -> Result<Self> {
         let head = Head::decode(path, first, n_bytes)?;
         if head.length != n_bytes {
@@ -37,7 +37,7 @@ impl Arriving {
         Ok(Arriving { head, n_there: 0, section: 0, sum })
     }
 
-    /// The header of a frame of `n_bytes`, of which `first` is the first piece. `path` is for messages.
+    /// Returns the header of a frame of `n_bytes` bytes whose first piece is `first`. Messages name `path`.
     pub fn header_of(path: &Path, first: &[u8], n_bytes: usize) -> Result<Header> {
         Head::decode(path, first, n_bytes).map(|head| head.header)
     }
@@ -46,28 +46,28 @@ impl Arriving {
         Hasher::of(entry.map_or(0, |entry| entry.bytes.len()))
     }
 
-    /// The header.
+    /// Returns the header.
     pub(crate) fn header(&self) -> Header {
         self.head.header
     }
 
-    /// What its sections are, in order.
+    /// Returns the kinds and data types of the sections, in order.
     pub(crate) fn sections(&self) -> impl ExactSizeIterator<Item = (SectionKind, DataType)> + '_ {
         self.head.entries.iter().map(|entry| (entry.kind, entry.data_type))
     }
 
-    /// How many bytes have come.
+    /// Returns the number of bytes that have arrived.
     pub(crate) fn n_there(&self) -> usize {
         self.n_there
     }
 
-    /// Whether all bytes have come.
+    /// Returns whether all bytes have arrived.
     pub(crate) fn is_whole(&self) -> bool {
         self.n_there == self.head.length
     }
 
-    /// Copies the bytes that come next to their place in `target`, at whose start the frame is to be, and compares each section
-    /// that ends in them with its checksum: what is there is the frame only if this has never failed. `path` is for messages.
+    /// Copies the next bytes to their place in `target`, which begins with the frame. This compares each section that ends in
+    /// these bytes with its checksum. The target contains the frame only if no call has failed. Messages name `path`.
     pub(crate) fn copy(&mut self, path: &Path, piece: &[u8], target: &mut [u8]) -> Result<()> {
         let Head { header, entries, length } = &self.head;
         let refuse = |message: String| Err(Error::mismatch(message).at_frame(header.sequence));
@@ -80,7 +80,7 @@ impl Arriving {
         };
         let (mut rest, mut target) = (piece, target);
         while !rest.is_empty() {
-            // Up to where the next section begins, or the one that this is in ends.
+            // Continues to the start of the next section, or to the end of the current one.
             let entry = entries.get(self.section);
             let is_inside = entry.is_some_and(|entry| entry.bytes.start <= self.n_there);
             let end = entry.map_or(*length, |entry| if is_inside { entry.bytes.end } else { entry.bytes.start });

@@ -1,7 +1,8 @@
-//! Checksums of bytes that come in pieces: XXH3 (64 bits).
+//! Checksums of bytes that arrive in pieces: XXH3 (64 bits).
 //!
-//! A library's, for short inputs and processors without AVX2. Elsewhere, long stretches have an implementation of ours (`long`), which
-//! copies them in the same pass through the registers (`docs/design/012-channel.md`).
+//! A library computes the checksum of short inputs, and of all inputs on processors without AVX2. Otherwise, our own
+//! implementation (`long`) computes the checksum of long inputs, and copies them in the same pass through the registers
+//! (`docs/design/012-channel.md`).
 
 use twox_hash::XxHash3_64;
 
@@ -14,15 +15,15 @@ mod long;
 #[cfg(target_arch = "x86_64")]
 mod specification;
 
-/// So much is copied and added to the library's checksum at a time: it stays in the core's second cache between the two, and processors
-/// copy long stretches faster than short ones.
+/// The number of bytes that are copied and then added to the library's checksum at a time. They stay in the second-level cache of
+/// the core between the two steps, and processors copy long stretches faster than short ones.
 const PIECE: usize = 256 << 10;
 
-/// More bytes than this are a long input, as the specification of XXH3 has it.
+/// The longest input, in bytes, that is short according to the specification of XXH3.
 #[cfg(target_arch = "x86_64")]
 const SHORT: usize = 240;
 
-/// The checksum of bytes that come in pieces.
+/// The checksum of bytes that arrive in pieces.
 pub(super) struct Hasher(Kind);
 
 enum Kind {
@@ -32,7 +33,7 @@ enum Kind {
 }
 
 impl Hasher {
-    /// Of `length` bytes in all.
+    /// Creates the checksum for an input of `length` bytes in total.
     pub(super) fn of(length: usize) -> Self {
         #[cfg(target_arch = "x86_64")]
         if let Some(long) = (length > SHORT).then(|| long::Long::of_this_processor(length)).flatten() {
@@ -43,7 +44,7 @@ impl Hasher {
         Hasher(Kind::Library(XxHash3_64::with_seed(0)))
     }
 
-    /// Adds the bytes that come next.
+    /// Adds the next bytes.
     pub(super) fn add(&mut self, bytes: &[u8]) {
         match &mut self.0 {
             Kind::Library(library) => std::hash::Hasher::write(library, bytes),
@@ -52,7 +53,7 @@ impl Hasher {
         }
     }
 
-    /// Adds the bytes that come next, and copies them to `to`, which is as long: both in one pass.
+    /// Adds the next bytes and copies them to `to`, which has the same length, in one pass.
     pub(super) fn copy(&mut self, bytes: &[u8], to: &mut [u8]) {
         match &mut self.0 {
             Kind::Library(library) => {
@@ -66,7 +67,7 @@ impl Hasher {
         }
     }
 
-    /// The checksum, when all bytes have been added.
+    /// Returns the checksum, after all bytes have been added.
     pub(super) fn value(&self) -> u64 {
         match &self.0 {
             Kind::Library(library) => std::hash::Hasher::finish(library),
@@ -76,7 +77,7 @@ impl Hasher {
     }
 }
 
-/// The checksum of `bytes`.
+/// Returns the checksum of `bytes`.
 pub fn checksum(bytes: &[u8]) -> u64 {
     let mut sum = Hasher::of(bytes.len());
     sum.add(bytes);

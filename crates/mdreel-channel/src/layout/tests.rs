@@ -1,4 +1,4 @@
-//! The bytes of a frame: what is written comes back, and what is damaged is refused.
+//! Tests of the layout: written frames decode to the same content, and damaged frames are refused.
 
 use std::path::Path;
 

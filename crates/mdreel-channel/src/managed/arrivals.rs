@@ -1,4 +1,4 @@
-//! The files of a directory as they come.
+//! The files of a directory, in the order of their arrival.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, VecDeque};
@@ -19,30 +19,31 @@ use super::waiting::{Outcome, Patience, wait};
 use crate::end::End;
 use mdreel_core::error::{Error, Result};
 
-/// A directory may have changed without showing it in its time for so long behind that: the clock of a file system goes by steps.
+/// The time for which a directory may have changed without a new modification time. The clock of a file system advances in steps.
 const STEP: Duration = Duration::from_secs(2);
-/// A directory is listed so often at least, whatever its time says: clocks of file servers are others than ours.
+/// The longest time between two listings of a directory, whatever its modification time is. File servers have other clocks than
+/// this machine.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// In which order files that are there together are handed out.
+/// The order in which files that are present at the same time are handed out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// As they were published, as far as the times of the file system tell it; else by name.
+    /// By time of publication, as far as the times of the file system show it; otherwise by name.
     Published,
-    /// By name, with numbers in them as numbers.
+    /// By name, with numbers in names compared as numbers.
     Name,
 }
 
-/// What comes next.
+/// The next file, or the end.
 #[derive(Debug)]
 pub enum Next {
-    /// A file: its name, and the file itself.
+    /// A file: its name, and the open file.
     File(OsString, File),
     /// No more files will come.
     End(End),
 }
 
-/// What tells a file from another one that gets its name.
+/// Properties that distinguish a file from another one that later gets its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Identity {
     inode: u64,
@@ -55,18 +56,18 @@ impl Identity {
     }
 }
 
-/// A file that a look has found.
+/// A file found in a directory.
 #[derive(Debug)]
 struct Found {
     name: OsString,
     identity: Identity,
-    /// When it got its name.
+    /// The time at which it got its name.
     published: (i64, i64),
 }
 
 impl Found {
     fn of(directory: &Path, name: OsString) -> Option<Self> {
-        // One that has gone meanwhile does not count.
+        // A file that has been removed in the meantime does not count.
         let facts = is_visible(name.as_bytes()).then(|| directory.join(&name).metadata().ok())??;
         let published = (facts.ctime(), facts.ctime_nsec());
         facts.is_file().then(|| Found { name, identity: Identity::of(&facts), published })
@@ -81,7 +82,7 @@ impl Found {
     }
 }
 
-/// The published files in a directory.
+/// Returns the published files in a directory.
 fn found_in(directory: &Path, order: Order) -> Result<Vec<Found>> {
     let all = names(directory)?.into_iter();
     let mut found: Vec<Found> = all.filter_map(|name| Found::of(directory, name)).collect();
@@ -89,24 +90,24 @@ fn found_in(directory: &Path, order: Order) -> Result<Vec<Found>> {
     Ok(found)
 }
 
-/// The names of the published files in a directory.
+/// Returns the names of the published files in a directory.
 pub(super) fn published(directory: &Path, order: Order) -> Result<Vec<OsString>> {
     Ok(found_in(directory, order)?.into_iter().map(|found| found.name).collect())
 }
 
-/// One who gets each file once; one that is published anew under an old name, once more.
+/// A reader that receives each file once, and receives a file again if it is published again under the same name.
 ///
-/// What has been handed out is remembered, so that nothing is left out, whatever order files come in.
+/// The reader remembers the files that were handed out, so it leaves out none, in whatever order files come.
 #[derive(Debug)]
 pub struct Arrivals {
     shared: Arc<Shared>,
     order: Order,
-    /// What was handed out of what is there.
+    /// The files of the directory that were handed out.
     seen: HashMap<OsString, Identity>,
-    /// What is to be handed out next.
+    /// The files to be handed out next.
     ready: VecDeque<Found>,
     alarm: Option<Alarm>,
-    /// The time of the directory at the last listing, and when that was.
+    /// The modification time of the directory at the last listing, and the time of that listing.
     listed: Option<(SystemTime, Instant)>,
 }
 
@@ -120,7 +121,7 @@ impl Arrivals {
         Ok(arrivals)
     }
 
-    /// Leaves out the files up to the one of this name. In the order of names that one may have gone.
+    /// Skips the files up to the one named `after`. With the order by name, that file may have been removed.
     fn pass(&mut self, after: &OsStr) -> Result<()> {
         let directory = self.shared.directory.path();
         let last = match Found::of(directory, after.to_owned()) {
@@ -141,7 +142,8 @@ impl Arrivals {
         Ok(())
     }
 
-    /// The next file, or the end. `StreamTimeout` if patience ends, `Stream` if the last producer has died; it may be asked again.
+    /// Returns the next file, or the end. The error is `StreamTimeout` if the patience ends, and `Stream` if the last producer
+    /// has died. The call may be repeated.
     pub fn next(&mut self, patience: &mut Patience<'_>) -> Result<Next> {
         let shared = Arc::clone(&self.shared);
         let mut alarm = self.alarm.take();
@@ -149,7 +151,7 @@ impl Arrivals {
         self.alarm = alarm;
         let is_over = matches!(outcome, Ok(Outcome::Ended(_)) | Err(Error::Stream(_)));
         if is_over {
-            // What there is now is all, and a listing that was saved because of the clocks is made up for.
+            // The files that exist now are all. This forces a listing that was skipped because of the clocks.
             self.listed = None;
         }
         match outcome {
@@ -160,14 +162,14 @@ impl Arrivals {
         }
     }
 
-    /// The next file, if one is there.
+    /// Returns the next file, if there is one.
     fn look(&mut self) -> Result<Option<(OsString, File)>> {
         if self.ready.is_empty() {
             self.list()?;
         }
         while let Some(found) = self.ready.pop_front() {
             let path = self.shared.directory.path().join(&found.name);
-            // One that was removed meanwhile is left out.
+            // A file that has been removed in the meantime is left out.
             if let Some(file) = open_published(&path)? {
                 let facts = file.metadata().map_err(|error| Error::io(&path, error))?;
                 self.seen.insert(found.name.clone(), Identity::of(&facts));
@@ -177,7 +179,7 @@ impl Arrivals {
         Ok(None)
     }
 
-    /// Lists the directory, unless nothing can have changed.
+    /// Lists the directory, unless it cannot have changed.
     fn list(&mut self) -> Result<()> {
         let directory = self.shared.directory.path();
         let changed = directory.metadata().and_then(|facts| facts.modified());
@@ -190,7 +192,7 @@ impl Arrivals {
         }
         let now = Instant::now();
         let all = found_in(directory, self.order)?;
-        // A name that has gone may come again, and need not be remembered.
+        // A name that has gone may come again, so it is not remembered.
         let mut seen = HashMap::with_capacity(all.len());
         let mut ready = VecDeque::new();
         for found in all {

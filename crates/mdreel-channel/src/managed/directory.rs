@@ -1,4 +1,4 @@
-//! A managed directory, as its producers and its readers have it open.
+//! A managed directory, opened by a producer or a reader.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -23,18 +23,18 @@ use mdreel_core::error::{Error, Result};
 
 pub use super::shared::Settings;
 
-/// How long a producer that shares the directory waits for one that is just entering it, and has it alone meanwhile.
+/// How long a shared producer waits for another one that is entering and holds the lock exclusively for that moment.
 const ENTRANCE: Duration = Duration::from_secs(2);
 
-/// A directory in which a file is seen under its name when it is whole, and never before.
+/// A directory in which a file gets its final name only when it is complete.
 #[derive(Debug, Clone)]
 pub struct ManagedDirectory(Arc<Shared>);
 
 impl ManagedDirectory {
-    /// Opens a directory for a producer; it is made if it is not there. What killed writers have left is removed, unless other
-    /// producers live. `Stream` if one lives that does not share.
+    /// Opens a directory for a producer, and creates it if it does not exist. Unless other producers are alive, this removes
+    /// files that killed writers have left. Returns a `Stream` error if a producer that does not share the directory is alive.
     pub fn create(path: &Path, settings: Settings) -> Result<Self> {
-        // A program may go elsewhere before it publishes.
+        // The program may change its working directory before it publishes.
         let path = std::path::absolute(path).map_err(|error| Error::io(path, error))?;
         if settings.keep == Some(0) {
             return Err(Error::mismatch("expected to keep at least 1 published file, got 0").in_file(&path));
@@ -47,7 +47,7 @@ impl ManagedDirectory {
             if settings.keep.is_some() {
                 published.extend(arrivals::published(&path, Order::Published)?);
             }
-            // Behind the lock: who finds it lets this producer live.
+            // Written after the lock was taken: a process that reads this state then finds the producer alive.
             State::Open.write(&directory, settings.is_synced)?;
             if settings.is_shared {
                 locks.take_shared(PRODUCER)?;
@@ -58,26 +58,26 @@ impl ManagedDirectory {
         Ok(ManagedDirectory(Shared::new(directory, Some(producing))))
     }
 
-    /// Opens a directory for a reader. It has to be there, but no producer needs to have come.
+    /// Opens a directory for a reader. It must exist, but no producer needs to have used it yet.
     pub fn open(path: &Path) -> Result<Self> {
         let path = std::path::absolute(path).map_err(|error| Error::io(path, error))?;
         Ok(ManagedDirectory(Shared::new(Directory::open(&path)?, None)))
     }
 
-    /// The directory's path.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         self.0.directory.path()
     }
 
-    /// Begins a file. A file of this name stays as it is until this one is published in its place.
+    /// Begins a file. An existing file of this name stays until the new one replaces it.
     pub fn writer(&self, name: &OsStr) -> Result<Writer> {
         self.0.producing()?;
         check_name(self.path(), name)?;
         Writer::create(Arc::clone(&self.0), name)
     }
 
-    /// The file of this name, as soon as it is there. `StreamTimeout` if patience ends; `Stream` if no more files will come, as the
-    /// producers have ended or died.
+    /// Returns the file of this name as soon as it is published. The error is `StreamTimeout` if the patience ends, and `Stream`
+    /// if no more files will come because the producers have ended or died.
     pub fn wait(&self, name: &OsStr, patience: &mut Patience<'_>) -> Result<File> {
         check_name(self.path(), name)?;
         let path = self.path().join(name);
@@ -99,22 +99,23 @@ impl ManagedDirectory {
         }
     }
 
-    /// How it stands with the producers.
+    /// Returns the state of the producers.
     pub fn life(&self) -> Result<Life> {
         self.0.watch.look()
     }
 
-    /// The files as they come, those that are there first. Those up to the one that is called `after` are left out.
+    /// Returns the files in the order of their arrival, beginning with those that exist. Files up to the one named `after` are
+    /// left out.
     pub fn arrivals(&self, order: Order, after: Option<&OsStr>) -> Result<Arrivals> {
         Arrivals::new(Arc::clone(&self.0), order, after)
     }
 
-    /// The names of the files that are there.
+    /// Returns the names of the published files.
     pub fn names(&self, order: Order) -> Result<Vec<OsString>> {
         arrivals::published(self.path(), order)
     }
 
-    /// Removes a published file; whether it was there. Who has opened it keeps it.
+    /// Removes a published file. Returns whether it existed. A process that has opened the file can still read it.
     pub fn remove(&self, name: &OsStr) -> Result<bool> {
         check_name(self.path(), name)?;
         let path = self.path().join(name);
@@ -125,14 +126,15 @@ impl ManagedDirectory {
         }
     }
 
-    /// Says that this producer publishes nothing more. Of producers that share the directory, the last one that is finished ends it, and
-    /// the first that has failed or was stopped. Returns whether it has ended with this.
+    /// Ends this producer, which publishes nothing more. If producers share the directory, it ends when the last one has
+    /// finished, or when the first one has failed or was stopped. Returns whether this call has ended the directory.
     ///
     /// # Errors
-    /// Where the end cannot be written, as on a full disk, this producer has not ended: readers go on waiting, and it can be said again.
+    /// If the end cannot be written, for example on a full disk, the producer has not ended. Readers continue to wait, and the
+    /// caller can try again.
     pub fn end(&self, end: &End) -> Result<bool> {
         let producing = self.0.producing()?;
-        // Nothing is published from here on, not by another thread either.
+        // From here on, no thread of this process publishes anything.
         producing.is_ended.store(true, Ordering::Release);
         let outcome = self.say_end(producing, end);
         if outcome.is_err() {
@@ -145,13 +147,14 @@ impl ManagedDirectory {
         let (directory, locks) = (&self.0.directory, &producing.locks);
         let is_last = if producing.settings.is_shared && *end == End::Finished {
             locks.give_back(PRODUCER)?;
-            // Of several that come here together, those that find another one here leave it to that.
+            // If several producers end at the same time, those that find another one still holding the lock leave the end record
+            // to it.
             locks.take(PRODUCER)?
         } else {
             true
         };
         let mut is_written = false;
-        // What another producer has said of its failure stays.
+        // The end record of another producer that has failed stays.
         if is_last && !matches!(State::read(directory)?, Some(State::Ended(_))) {
             State::Ended(end.clone()).write(directory, producing.settings.is_synced)?;
             is_written = true;
@@ -161,7 +164,7 @@ impl ManagedDirectory {
     }
 }
 
-/// Takes the lock of producers: alone, or together with others. Says whether nobody else has it.
+/// Takes the lock of producers, exclusively if possible and otherwise shared. Returns whether it is exclusive.
 fn enter(locks: &Locks, directory: &Directory, is_shared: bool) -> Result<bool> {
     let until = Instant::now() + ENTRANCE;
     loop {

@@ -1,4 +1,4 @@
-//! How it stands with the producers of a directory: whether files may still come.
+//! The state of the producers of a directory, which shows whether files may still come.
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -10,24 +10,24 @@ use crate::end::End;
 use crate::lock::Locks;
 use mdreel_core::error::{Error, Result};
 
-/// What is known of the producers.
+/// The state of the producers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Life {
-    /// None has been here.
+    /// No producer has used the directory.
     Unborn,
-    /// One lives.
+    /// A producer is alive.
     Alive,
-    /// They have ended, as they have said.
+    /// The producers have ended, and have recorded how.
     Ended(End),
-    /// The last one has died.
+    /// The last producer has died without an end record.
     Lost,
 }
 
-/// The eye of one process on the producers.
+/// A process's observer of the producers.
 #[derive(Debug)]
 pub(super) struct Watch {
     directory: Directory,
-    /// The file of locks, from when there is one.
+    /// The file of locks, opened once it exists.
     locks: Mutex<Option<Locks>>,
 }
 
@@ -36,12 +36,12 @@ impl Watch {
         Watch { directory, locks: Mutex::new(None) }
     }
 
-    /// The path of the directory.
+    /// Returns the path of the directory.
     pub(crate) fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// How it stands. What was published before an end or a death is there when this tells of that.
+    /// Returns the state of the producers. If it reports an end or a death, all files published before that are visible.
     pub(crate) fn look(&self) -> Result<Life> {
         match State::read(&self.directory)? {
             Some(State::Ended(end)) => return Ok(Life::Ended(end)),
@@ -51,7 +51,7 @@ impl Watch {
         if self.is_alive()? {
             return Ok(Life::Alive);
         }
-        // One that has ended in between has left word before it gave the lock back.
+        // A producer that has ended in between has written its end record before it released the lock.
         match State::read(&self.directory)? {
             Some(State::Ended(end)) => Ok(Life::Ended(end)),
             Some(State::Open) => Ok(Life::Lost),

@@ -1,44 +1,45 @@
-//! Names in a managed directory: those of published files, and the hidden ones.
+//! Names of published files and hidden files in a managed directory.
 //!
-//! It needs nothing but the language, so that a library for programs that know nothing of mdreel can be compiled from it as well: both
-//! sides will have one idea of a name.
+//! This module uses only the Rust language, so that a preloaded library for programs without mdreel support can be compiled from
+//! it as well. Both sides then interpret names in the same way.
 
-/// The file of locks.
+/// The name of the file of locks.
 pub(crate) const LOCK: &str = ".mdreel-lock";
-/// The byte of it that a running producer has locked: alone, or together with others.
+/// The byte of that file which a running producer locks, exclusively or together with others.
 pub(crate) const PRODUCER: u64 = 0;
-/// The file that says whether a producer has come, and whether it has ended.
+/// The name of the file that records whether a producer has come, and whether it has ended.
 pub(crate) const STATE: &str = ".mdreel-state";
-/// What it begins with.
+/// The first bytes of that file.
 pub(crate) const STATE_MAGIC: &[u8; 8] = b"MDREELMS";
-/// Which byte of it is 0 as long as more files may come.
+/// The offset of the byte of that file that is 0 as long as more files may come.
 #[allow(dead_code, reason = "the preloaded library reads it; here only a test does")]
 pub(crate) const ENDED: usize = 16;
-/// What the hidden name of a file begins with that is being written.
+/// The prefix of the hidden name of a file that is being written.
 const PART: &[u8] = b".mdreel-part.";
-/// The longest name of a published file, in bytes: with what a hidden name has before it, no file system finds it too long.
+/// The longest name of a published file, in bytes. It leaves room for the prefix of a hidden name within the limits of file
+/// systems.
 pub(crate) const MOST_NAME: usize = 200;
 /// The longest hidden name, in bytes.
 pub(crate) const MOST_PART: usize = PART.len() + 10 + 1 + 20 + 1 + MOST_NAME;
 
-/// Whether a published file may have this name but for its length: one that does not begin with a dot.
+/// Returns whether a published file may have this name, apart from its length. The name must not begin with a dot.
 pub(crate) fn is_visible(name: &[u8]) -> bool {
     !name.is_empty() && name[0] != b'.' && !name.contains(&b'/') && !name.contains(&0)
 }
 
-/// What a hidden name says of a file that is being written.
+/// The information in the hidden name of a file that is being written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Part<'a> {
-    /// The number of the process that has begun it.
+    /// The number of the process that writes the file.
     pub process: u32,
-    /// The number that the process has given it.
+    /// The number that the process has given to the file.
     pub number: u64,
-    /// Its name when it is published.
+    /// The name of the file when it is published.
     pub name: &'a [u8],
 }
 
 impl<'a> Part<'a> {
-    /// Understands a hidden name; `None` if it is not one of these.
+    /// Parses a hidden name; `None` if it is not a name of this form.
     pub(crate) fn read(hidden: &'a [u8]) -> Option<Self> {
         let rest = hidden.strip_prefix(PART)?;
         let (process, rest) = number(rest)?;
@@ -47,7 +48,7 @@ impl<'a> Part<'a> {
         is_one.then_some(Part { process: u32::try_from(process).ok()?, number, name })
     }
 
-    /// The hidden name, written into the room for it. `None` if the name is too long.
+    /// Writes the hidden name to a buffer; `None` if the name is too long.
     pub(crate) fn write<'room>(&self, into: &'room mut [u8; MOST_PART]) -> Option<&'room [u8]> {
         if self.name.len() > MOST_NAME {
             return None;
@@ -64,7 +65,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The number before the first dot, and what stands behind that.
+/// Parses the number before the first dot, and returns it with the text after the dot.
 fn number(text: &[u8]) -> Option<(u64, &[u8])> {
     let dot = text.iter().position(|byte| *byte == b'.')?;
     let (digits, rest) = (&text[..dot], &text[dot + 1..]);
@@ -78,7 +79,7 @@ fn number(text: &[u8]) -> Option<(u64, &[u8])> {
     Some((digits.iter().try_fold(0, add)?, rest))
 }
 
-/// A number as text, at the end of the room for it.
+/// Formats a number as decimal text at the end of a buffer.
 fn decimal(mut value: u64, room: &mut [u8; 20]) -> &[u8] {
     let mut at = room.len();
     loop {

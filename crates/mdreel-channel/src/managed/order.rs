@@ -1,8 +1,8 @@
-//! The order of names as people count: `frame-9` before `frame-10`.
+//! The natural order of names, in which `frame-9` comes before `frame-10`.
 
 use std::cmp::Ordering;
 
-/// Compares names: stretches of digits as numbers, everything else byte by byte.
+/// Compares names. Sequences of digits compare as numbers, and everything else byte by byte.
 pub(super) fn compare(one: &[u8], other: &[u8]) -> Ordering {
     let (mut left, mut right) = (one, other);
     while let (Some(first), Some(second)) = (left.first(), right.first()) {
@@ -18,11 +18,11 @@ pub(super) fn compare(one: &[u8], other: &[u8]) -> Ordering {
             return order;
         }
     }
-    // The shorter one first; names that differ in leading zeros only are not the same.
+    // The shorter name comes first. Names that differ only in leading zeros are not equal.
     left.len().cmp(&right.len()).then_with(|| one.cmp(other))
 }
 
-/// Takes the digits from the front of a text; without leading zeros.
+/// Removes the digits from the front of a text, and returns them without leading zeros.
 fn digits<'a>(text: &mut &'a [u8]) -> &'a [u8] {
     let n_digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let (digits, rest) = text.split_at(n_digits);

@@ -1,4 +1,4 @@
-//! Files that are being written: under hidden names, with a lock that says that their writers live.
+//! Files that are being written. They have hidden names, and a lock shows that their writers are alive.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
@@ -23,7 +23,8 @@ pub(super) fn check_name(directory: &Path, name: &OsStr) -> Result<()> {
     Err(Error::mismatch(format!("{expected}, got {name:?} of {} bytes", bytes.len())).in_file(directory))
 }
 
-/// Makes the hidden file for what will be called `name`, which was checked. Returns its path and the file.
+/// Creates the hidden file for a file that will be published as `name`, which the caller has checked. Returns its path and the
+/// file.
 pub(super) fn create(directory: &Path, name: &OsStr) -> Result<(PathBuf, File)> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let mut room = [0; MOST_PART];
@@ -35,24 +36,25 @@ pub(super) fn create(directory: &Path, name: &OsStr) -> Result<(PathBuf, File)> 
         let mut options = OpenOptions::new();
         let file = match options.read(true).write(true).create_new(true).mode(0o600).open(&path) {
             Ok(file) => file,
-            // A process that had the number of this one has left it.
+            // An earlier process with the same process number has left this file.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
             Err(error) => return Err(Error::io(&directory.join(name), error)),
         };
         lock(&file);
-        // Between the two, a producer may have taken it for what a dead writer has left.
+        // Between creating and locking it, a producer may have removed the file as one that a dead writer has left.
         if file.metadata().map_err(|error| Error::io(&path, error))?.nlink() > 0 {
             return Ok((path, file));
         }
     }
 }
 
-/// Says that its writer lives, until it is closed. Where the file system has no locks, nobody removes it, either.
+/// Locks a file until it is closed, which shows that its writer is alive. On a file system without locks, this fails; no producer
+/// removes the file there, because it cannot lock it either.
 fn lock(file: &File) -> bool {
     flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
 }
 
-/// Takes the lock back, also from processes that were forked meanwhile: programs that read the file may want one of their own.
+/// Releases the lock, also for processes forked in the meantime. Programs that read the file may need to lock it.
 pub(super) fn unlock(file: &File) {
     let _ = flock(file, FlockOperation::Unlock);
 }
@@ -73,11 +75,11 @@ pub(super) fn remove_leftovers(directory: &Path) -> Result<()> {
 
 fn is_abandoned(path: &Path) -> bool {
     let open = |may_write| OpenOptions::new().read(true).write(may_write).custom_flags(libc::O_NOFOLLOW).open(path);
-    // To lock a file that is behind a network takes the right to write to it.
+    // Locking a file on a network file system requires write access.
     open(true).or_else(|_| open(false)).is_ok_and(|file| lock(&file))
 }
 
-/// Removes a file that may have gone already.
+/// Removes a file that may already be gone.
 pub(super) fn remove(path: &Path) -> Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io(path, error)),
@@ -85,7 +87,7 @@ pub(super) fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// All names in a directory, hidden ones as well.
+/// Returns all names in a directory, including hidden ones.
 pub(super) fn names(directory: &Path) -> Result<Vec<OsString>> {
     let refused = |error| Error::io(directory, error);
     let entries = std::fs::read_dir(directory).map_err(refused)?;

@@ -1,4 +1,4 @@
-//! What all that work with a managed directory share.
+//! State that producers and readers of a managed directory share within a process.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -15,35 +15,35 @@ use crate::directory::Directory;
 use crate::lock::Locks;
 use mdreel_core::error::{Error, Result};
 
-/// How a producer opens a directory.
+/// The settings with which a producer opens a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Settings {
-    /// Whether a published file survives the machine, and not only all processes.
+    /// Whether a published file must survive a crash of the machine, and not only of the processes.
     pub is_synced: bool,
-    /// How many published files stay: the oldest ones go. All for `None`.
+    /// The number of published files to keep; older ones are removed. `None` keeps all.
     pub keep: Option<usize>,
-    /// Whether there may be other producers, which say the same.
+    /// Whether other producers may use the directory; they must set this as well.
     pub is_shared: bool,
 }
 
-/// What a producer has besides what readers have.
+/// The additional state of a producer.
 #[derive(Debug)]
 pub(super) struct Producing {
     pub(super) settings: Settings,
     /// Holds the lock that shows that this producer is running.
     pub(super) locks: Locks,
-    /// From the oldest to the newest; with `keep` only.
+    /// The published files from the oldest to the newest; filled only with `keep`.
     pub(super) published: Mutex<VecDeque<OsString>>,
     pub(super) is_ended: AtomicBool,
 }
 
-/// A directory, for all that work with it.
+/// An open directory.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) directory: Directory,
     pub(super) watch: Watch,
     pub(super) producing: Option<Producing>,
-    /// That of who waited last: the kernel takes 10 ms to end one, which the next file would come late.
+    /// The alarm of the last waiter, for reuse. The kernel takes 10 ms to close one, which would delay the next file.
     pub(super) alarm: Mutex<Option<Alarm>>,
 }
 
@@ -52,7 +52,8 @@ impl Shared {
         Arc::new(Shared { watch: Watch::new(directory.clone()), directory, producing, alarm: Mutex::new(None) })
     }
 
-    /// What only producers may do, and only as long as they have not ended.
+    /// Returns the producer's state. It is an error if this is a reader, if this process is a forked child, or if the producer
+    /// has ended.
     pub(super) fn producing(&self) -> Result<&Producing> {
         let Some(producing) = &self.producing else {
             return Err(
@@ -66,17 +67,17 @@ impl Shared {
         Ok(producing)
     }
 
-    /// Whether a published file has to survive the machine. Refused where nothing can be published any more.
+    /// Returns whether a published file must survive a crash of the machine. It is an error if no file can be published any more.
     pub(crate) fn is_synced(&self) -> Result<bool> {
         Ok(self.producing()?.settings.is_synced)
     }
 
-    /// Whether this process has opened it as a producer, and not one that it was forked from.
+    /// Returns whether this process itself has opened the directory as a producer, not a process that it was forked from.
     pub(crate) fn is_ours(&self) -> bool {
         self.producing.as_ref().is_some_and(|producing| producing.locks.is_ours())
     }
 
-    /// Takes note of a file that was published; removes the oldest one if there are too many.
+    /// Records a published file, and removes the oldest ones if there are too many.
     pub(crate) fn note_published(&self, name: &OsStr) -> Result<()> {
         let producing = self.producing()?;
         let Some(keep) = producing.settings.keep else { return Ok(()) };
@@ -92,9 +93,9 @@ impl Shared {
     }
 }
 
-/// The published file at a path; `None` if it is not there.
+/// Opens the published file at a path; `None` if it does not exist.
 pub(super) fn open_published(path: &Path) -> Result<Option<File>> {
-    // Without waiting for the other end of what is no file.
+    // `O_NONBLOCK` avoids waiting for the other end if the path is not a file but a pipe.
     let file = match OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),

@@ -1,4 +1,4 @@
-//! What is kept of the producers of a directory: whether one has come, and how it has ended.
+//! The recorded state of the producers of a directory: whether one has come, and how it has ended.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,8 +8,8 @@ use crate::end::End;
 use crate::record;
 use mdreel_core::error::Result;
 
-/// What the producers have said. Programs that know nothing of mdreel have only the number of the variant looked at
-/// (`names::ENDED`), so that the order matters.
+/// The recorded state of the producers. Programs without mdreel support read only the number of the variant (`names::ENDED`), so
+/// the order of the variants matters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum State {
     /// More files may come.
@@ -19,12 +19,12 @@ pub(super) enum State {
 }
 
 impl State {
-    /// Writes it: whole, or not at all. `is_synced` says whether that holds also if the machine dies.
+    /// Writes the state atomically. With `is_synced`, it also stays complete if the machine crashes.
     pub(crate) fn write(&self, directory: &Directory, is_synced: bool) -> Result<()> {
         record::write(directory, STATE, STATE_MAGIC, self, is_synced)
     }
 
-    /// Reads it; `None` if no producer has been here.
+    /// Reads the state; `None` if no producer has used the directory.
     pub(crate) fn read(directory: &Directory) -> Result<Option<Self>> {
         record::read_if_there(directory, STATE, STATE_MAGIC)
     }

@@ -1,4 +1,5 @@
-//! Managed directories: what is seen is whole, who waits gets it, and nobody waits for what will never come.
+//! Tests of managed directories: visible files are complete, waiting readers receive them, and no reader waits for a file that
+//! cannot come.
 
 mod arrivals;
 
@@ -57,7 +58,7 @@ fn wait(directory: &ManagedDirectory, name: &str, at_most: Duration) -> Result<S
     directory.wait(OsStr::new(name), &mut patience).map(text)
 }
 
-/// All names, hidden ones as well.
+/// Returns all names, including hidden ones.
 fn all(path: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(path).unwrap();
     let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
@@ -185,7 +186,7 @@ fn reader_may_come_before_the_producer_and_may_be_interrupted() {
     assert!(matches!(reader.wait(OsStr::new("a"), &mut patience), Err(Error::Interrupted)));
     let waiting = thread::spawn(move || wait(&reader, "a", LONG));
     publish(&create(&place), "a", "there");
-    // The producer has gone without an end, but what it has published is there.
+    // The producer has gone without an end record, but the file that it published is visible.
     assert_eq!(waiting.join().unwrap().unwrap(), "there");
 }
 
@@ -233,14 +234,14 @@ fn what_dead_writers_have_left_is_removed_and_what_living_ones_write_stays() {
     dead.iter().chain(&foreign).for_each(|name| drop(File::create(place.path.join(name)).unwrap()));
     let mut writer = directory.writer(OsStr::new("living")).unwrap();
     writer.write(b"it").unwrap();
-    // The lock of the producer is given up, and the writer lives on.
+    // The producer releases its lock, but the writer still exists.
     directory.end(&End::Stopped).unwrap();
     let next = create(&place);
     let left = all(&place.path);
     assert!(dead.iter().all(|name| !left.iter().any(|other| other == name)), "{left:?}");
     assert!(foreign.iter().all(|name| left.iter().any(|other| other == name)), "{left:?}");
     assert!(writer.part().exists());
-    // Its producer has ended, so that it cannot be published any more.
+    // The producer of the file has ended, so the file cannot be published any more.
     assert!(matches!(writer.publish(), Err(Error::Stream(_))));
     publish(&next, "a", "");
 }

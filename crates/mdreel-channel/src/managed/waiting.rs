@@ -1,4 +1,4 @@
-//! Waiting for something in a directory: until it is there, or will never be.
+//! Waiting for a file in a directory until it is published or can no longer come.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,23 +8,23 @@ use super::life::{Life, Watch};
 use crate::end::End;
 use mdreel_core::error::{Error, Result};
 
-/// How long somebody waits.
+/// The limits of a wait.
 pub struct Patience<'a> {
-    /// At most so long; `None` for as long as a producer may come or lives.
+    /// The longest wait; `None` to wait for as long as a producer is alive or may come.
     pub at_most: Option<Duration>,
-    /// Asked now and then, at least every 50 ms: whether to go on.
+    /// Called at least every 50 ms. It returns whether to continue waiting.
     pub keep_waiting: &'a mut dyn FnMut() -> bool,
 }
 
-/// What came of it.
+/// The outcome of a wait.
 pub(super) enum Outcome<T> {
-    /// It is there.
+    /// The item was found.
     There(T),
-    /// It is not there, and no more will come.
+    /// The item was not found, and no more files will come.
     Ended(End),
 }
 
-/// Waits until `look` has found something. `what` is for messages, `alarm` is kept from one waiting to the next.
+/// Waits until `look` finds something. Messages name `path`. `alarm` is kept from one wait to the next.
 pub(super) fn wait<T>(
     watch: &Watch,
     alarm: &mut Option<Alarm>,
@@ -34,7 +34,7 @@ pub(super) fn wait<T>(
 ) -> Result<Outcome<T>> {
     let began = Instant::now();
     loop {
-        // Asked before the look, so that what was published before an end or a death is found before that is told.
+        // Read before `look`, so that files published before an end or a death are found before the end is reported.
         let life = watch.look()?;
         if let Some(found) = look()? {
             if let Some(alarm) = alarm {
@@ -62,7 +62,7 @@ pub(super) fn wait<T>(
         }
         match alarm {
             Some(alarm) => alarm.wait(left),
-            // What comes from now on is told; what has come until now is found by another look.
+            // The alarm reports files that come from now on. Another look finds those that came before.
             None => *alarm = Some(Alarm::new(watch.path())),
         }
     }

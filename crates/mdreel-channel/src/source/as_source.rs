@@ -1,4 +1,4 @@
-//! A channel as a source that grows.
+//! The channel as a growing source.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ impl Growth for ChannelSource {
 }
 
 impl EndCheck for ChannelSource {
-    /// Says what is wrong with the end, once it was met.
+    /// Returns the error with which the channel ended, once the source has met it.
     fn check_end(&self) -> Result<()> {
         self.lookout.known().failure().cloned().map_or(Ok(()), Err)
     }
@@ -49,12 +49,12 @@ impl Source for ChannelSource {
         self.n_atoms
     }
 
-    /// Frames that have come so far.
+    /// Returns the number of frames that have come so far.
     fn n_frames(&self) -> Result<u64> {
         Ok(self.lookout.known().n_frames())
     }
 
-    /// Times of the frames that have come so far.
+    /// Returns the times of the frames that have come so far.
     fn times(&self) -> Result<Vec<f64>> {
         Ok(self.lookout.known().times().to_vec())
     }
@@ -64,7 +64,7 @@ impl Source for ChannelSource {
     }
 
     fn capabilities(&self) -> Capabilities<'_> {
-        // What the manifest says; without a word of it positions alone.
+        // The quantities are those in the manifest, and positions in any case.
         let kinds = self.manifest.sections.iter().filter_map(|(number, _, _)| SectionKind::from_number(*number));
         let present = kinds.filter_map(quantity_of).fold(Quantities::POSITIONS, |all, one| all.with(one, true));
         Capabilities { growth: Some(self), end_check: Some(self), quantities: present, ..Capabilities::NONE }

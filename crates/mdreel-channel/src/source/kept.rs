@@ -1,4 +1,4 @@
-//! Frames that have come through a channel and are still wanted.
+//! Frames that have come through a channel and are still needed.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -13,23 +13,23 @@ use mdreel_core::source::lookout::Known;
 use mdreel_core::source::xtc::alone;
 use mdreel_core::unit_cell::UnitCell;
 
-/// Frames that are kept at least, and their bytes: two of the largest blocks that trajectories which grow are cut into
-/// (`plan`), with velocities and forces. With less a block would wait for frames for which there is no room.
+/// The smallest limits of kept frames and of their bytes. They hold two of the largest blocks into which growing trajectories are
+/// divided (`plan`), with velocities and forces. With lower limits, a block could wait for frames for which there is no space.
 const LEAST_FRAMES: usize = 2 * 16;
 const LEAST_BYTES: usize = 2 * 3 * (16 << 20);
 
-/// A frame out of the ring.
+/// A frame copied out of the ring.
 #[derive(Debug, PartialEq)]
 pub(super) struct Frame {
     pub step: i64,
     pub time: f64,
     pub unit_cell: Option<UnitCell>,
-    /// Positions, velocities and forces: three numbers an atom, in the units of the core.
+    /// Positions, velocities and forces: three numbers per atom, in the units of the core.
     values: [Option<Vec<f32>>; 3],
 }
 
 impl Frame {
-    /// What analyses can want of a frame in a ring. `path` is for messages.
+    /// Copies the data that analyses can use from a frame in a ring. Messages name `path`.
     pub(crate) fn copy(path: &Path, n_atoms: usize, view: &FrameView<'_>) -> Result<Self> {
         let header = view.header;
         let wrong = |message: String| Err(Error::format(path, Some(header.sequence), None, message));
@@ -55,13 +55,13 @@ impl Frame {
         Ok(Frame { step: header.step, time: header.time, unit_cell, values })
     }
 
-    /// What it has.
+    /// Returns the quantities that the frame has.
     pub(crate) fn quantities(&self) -> Quantities {
         let all = Quantities::ALL.iter();
         all.fold(Quantities::NONE, |set, quantity| set.with(quantity, self.values(quantity).is_some()))
     }
 
-    /// Three numbers an atom.
+    /// Returns a quantity as three numbers per atom, if the frame has it.
     pub(crate) fn values(&self, quantity: Quantity) -> Option<&[f32]> {
         self.values[quantity as usize].as_deref()
     }
@@ -71,7 +71,7 @@ impl Frame {
     }
 }
 
-/// The quantity of a section, if it is one that analyses know.
+/// Returns the quantity of a section, if analyses can use it.
 pub(super) fn quantity_of(kind: SectionKind) -> Option<Quantity> {
     match kind {
         SectionKind::Positions => Some(Quantity::Positions),
@@ -81,7 +81,7 @@ pub(super) fn quantity_of(kind: SectionKind) -> Option<Quantity> {
     }
 }
 
-/// The numbers of a section of three numbers an atom.
+/// Decodes a section with three numbers per atom.
 fn numbers(section: &Section<'_>, n_atoms: usize) -> std::result::Result<Vec<f32>, Fault> {
     let of_doubles =
         |bytes: &[[u8; 8]]| bytes.iter().map(|bytes| f64::from_le_bytes(*bytes) as f32).collect::<Vec<_>>();
@@ -90,7 +90,7 @@ fn numbers(section: &Section<'_>, n_atoms: usize) -> std::result::Result<Vec<f32
             Ok(section.bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect())
         }
         DataType::Float64 => Ok(of_doubles(section.bytes.as_chunks().0)),
-        // A type stands in front of the coordinates of each atom.
+        // An atom type precedes the coordinates of each atom.
         DataType::TypeAndFloat64 => {
             let atoms = section.bytes.as_chunks::<28>().0.iter();
             Ok(atoms.flat_map(|atom| of_doubles(atom[4..].as_chunks().0)).collect())
@@ -99,16 +99,16 @@ fn numbers(section: &Section<'_>, n_atoms: usize) -> std::result::Result<Vec<f32
     }
 }
 
-/// What is known of the frames of a channel, and those of them that are kept.
+/// The state of a channel's frames, and the frames that are kept.
 #[derive(Debug)]
 pub(super) struct Kept {
-    /// In order, with their numbers.
+    /// The kept frames in order, with their numbers.
     frames: VecDeque<(u64, Arc<Frame>)>,
-    /// Of all frames that have come, ps.
+    /// The times of all frames that have come, ps.
     times: Vec<f64>,
     n_bytes: usize,
     most_bytes: usize,
-    /// The first frame that is wanted, and which of the others.
+    /// The first wanted frame. With `step`, it determines which later frames are wanted.
     first: u64,
     step: u64,
     is_ended: bool,
@@ -130,7 +130,7 @@ impl Known for Kept {
 }
 
 impl Kept {
-    /// Nothing yet; `memory` is how many bytes may be kept, about.
+    /// Creates an empty collection that keeps about `memory` bytes.
     pub(crate) fn new(memory: usize) -> Self {
         Kept {
             frames: VecDeque::new(),
@@ -144,22 +144,22 @@ impl Kept {
         }
     }
 
-    /// Times of all frames that have come, ps.
+    /// Returns the times of all frames that have come, ps.
     pub(crate) fn times(&self) -> &[f64] {
         &self.times
     }
 
-    /// Takes note that no more frames will come.
+    /// Records that no more frames will come.
     pub(crate) fn end(&mut self) {
         self.is_ended = true;
     }
 
-    /// Takes note of why no more frames will come.
+    /// Records the error after which no more frames will come.
     pub(crate) fn fail(&mut self, error: Error) {
         self.failure = Some(error);
     }
 
-    /// Whether the next frame to come is wanted.
+    /// Returns whether the next frame to come is wanted.
     pub(crate) fn wants_next(&self) -> bool {
         self.wants(self.n_frames())
     }
@@ -168,7 +168,7 @@ impl Kept {
         frame.checked_sub(self.first).is_some_and(|since| since.is_multiple_of(self.step))
     }
 
-    /// Adds the frame that has come, if it is wanted; its time in any case.
+    /// Adds the time of a frame that has come, and the frame itself if it is wanted.
     pub(crate) fn push(&mut self, time: f64, frame: Option<Frame>) {
         let number = self.n_frames();
         self.times.push(time);
@@ -178,21 +178,22 @@ impl Kept {
         }
     }
 
-    /// Whether no more is to be taken until some of it is wanted no more.
+    /// Returns whether the source must take no more frames until some of the kept ones are released.
     pub(crate) fn is_full(&self) -> bool {
         self.n_bytes >= self.most_bytes && self.frames.len() >= LEAST_FRAMES
     }
 
-    /// How many frames of a size can be kept.
+    /// Returns the number of the first frame that would not fit, if frames have `frame_bytes` bytes. The size of a kept frame
+    /// replaces `frame_bytes`.
     pub(crate) fn n_room(&self, frame_bytes: usize) -> u64 {
         let frame_bytes = self.frames.front().map_or(frame_bytes, |(_, frame)| frame.n_bytes());
         self.most_bytes.div_ceil(frame_bytes.max(1)).max(LEAST_FRAMES) as u64 + self.first
     }
 
-    /// Takes note of which frames are wanted from now on.
+    /// Sets which frames are wanted from now on.
     pub(crate) fn want(&mut self, first: u64, step: u64) {
         (self.first, self.step) = (self.first.max(first), step.max(1));
-        // What was let go does not come back: `first` stays on one of the frames of the steps.
+        // Frames that were released do not come back, so `first` never decreases. It stays on a frame of the new stride.
         self.first = first + (self.first - first).next_multiple_of(self.step);
         let mut frames = std::mem::take(&mut self.frames);
         frames.retain(|(frame, _)| self.wants(*frame));
@@ -200,7 +201,7 @@ impl Kept {
         self.n_bytes = self.frames.iter().map(|(_, frame)| frame.n_bytes()).sum();
     }
 
-    /// Lets go of the frames before this one.
+    /// Releases the frames before this one.
     pub(crate) fn release(&mut self, frame: u64) {
         self.first = self.first.max(frame);
         while let Some((number, kept)) = self.frames.front()
@@ -211,7 +212,7 @@ impl Kept {
         }
     }
 
-    /// A frame that has come, if it is kept.
+    /// Returns a frame that has come, if it is kept.
     pub(crate) fn get(&self, frame: u64) -> Option<Arc<Frame>> {
         let place = self.frames.binary_search_by_key(&frame, |(number, _)| *number).ok()?;
         Some(Arc::clone(&self.frames[place].1))

@@ -1,4 +1,4 @@
-//! One worker's way through the frames of a channel.
+//! The reader with which one worker gets frames from a channel.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use mdreel_core::source::lookout::Known;
 use mdreel_core::source::{AtomSelection, Reader};
 use mdreel_core::span::{Recorder, SpanKind};
 
-/// Reads frames that are kept.
+/// A reader of kept frames.
 pub(super) struct ChannelReader<'a> {
     source: &'a ChannelSource,
     atoms: &'a AtomSelection,
-    /// Those of the extent, with their numbers. They stay, even if the source lets go of them.
+    /// The frames of the extent, with their numbers. They stay in memory even if the source releases them.
     frames: std::vec::IntoIter<(u64, Arc<Frame>)>,
 }
 
@@ -66,7 +66,7 @@ impl Reader for ChannelReader<'_> {
     }
 }
 
-/// Copies atoms, which are there as was checked, out of x, y and z of one after the other.
+/// Copies the selected atoms from interleaved x, y and z values to columns. The caller has checked that the atoms exist.
 fn gather(values: &[f32], atoms: &[u32], columns: ColumnsMut<'_>) {
     let values = values.as_chunks::<3>().0;
     let ColumnsMut { x, y, z } = columns;

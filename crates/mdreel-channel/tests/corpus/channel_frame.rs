@@ -1,13 +1,13 @@
-//! Any bytes as a frame of a channel: an error, or a frame that is written as it was read.
+//! A check that decodes any bytes as a frame of a channel. The outcome is an error, or a frame that is encoded as it was decoded.
 
 use std::path::Path;
 
 use mdreel_channel::layout::{FrameView, checksum, encode};
 
-/// Where the checksum of the header stands.
+/// The position of the header's checksum.
 const CHECKSUM: std::ops::Range<usize> = 152..160;
 
-/// Decodes `bytes` as they are, and with the right checksum of the header, which no fuzzer finds.
+/// Decodes `bytes` unchanged, and again with the correct checksum of the header, which a fuzzer cannot find.
 pub(crate) fn check(bytes: &[u8]) {
     look(bytes);
     let mut sealed = bytes.to_vec();
@@ -28,7 +28,7 @@ fn seal(bytes: &mut [u8]) {
 fn look(bytes: &[u8]) {
     let path = Path::new("frame");
     let Ok(view) = FrameView::decode(path, bytes) else { return };
-    // An error or not; the sections are as long as they say either way.
+    // The check may fail or not. In both cases, the sections have the lengths that the table gives.
     let _ = view.verify(path);
     let sections: Vec<_> = view.sections().collect();
     let mut again = vec![0; view.bytes().len()];

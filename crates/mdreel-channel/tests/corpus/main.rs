@@ -1,4 +1,4 @@
-//! Replays the inputs that the fuzzer starts from and those that it found: see `./task fuzz`.
+//! Replays the inputs that the fuzzer starts from and those that it found; see `./task fuzz`.
 
 mod channel_frame;
 

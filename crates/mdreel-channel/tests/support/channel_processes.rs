@@ -1,9 +1,9 @@
-//! Producers and consumers in processes of their own, which can be killed.
+//! Producers and consumers in separate processes, which tests can kill.
 //!
-//! The other processes are the test program again, told by `MDREEL_CHANNEL_ROLE` what to be; its test
-//! `other_process_plays_its_role` is what they run.
+//! Each other process runs the test program again, and gets its role from `MDREEL_CHANNEL_ROLE`. It runs the test
+//! `other_process_plays_its_role`.
 
-// Each test program uses a part of this.
+// Each test program uses a part of this module.
 #![allow(dead_code, reason = "each test crate uses a part of it")]
 
 use std::path::{Path, PathBuf};
@@ -24,26 +24,26 @@ const PLACE: &str = "MDREEL_CHANNEL_PLACE";
 const FROM: &str = "MDREEL_CHANNEL_FROM";
 pub(crate) const LONG: Duration = Duration::from_secs(30);
 pub(crate) const N_ATOMS: usize = 100;
-/// Steps of the whole simulation.
+/// The number of steps of the complete simulation.
 pub(crate) const N_STEPS: i64 = 1500;
 
-/// Whether what takes long is done in full: with `MDREEL_SLOW_TESTS=1`.
+/// Returns whether long tests run in full, with `MDREEL_SLOW_TESTS=1`.
 pub(crate) fn is_slow() -> bool {
     std::env::var_os("MDREEL_SLOW_TESTS").is_some_and(|value| value == "1")
 }
 
-/// Twice in a normal run, 20 times in a slow one.
+/// Returns 2 in a normal run, and 20 in a slow one.
 pub(crate) fn n_repetitions() -> u64 {
     if is_slow() { 20 } else { 2 }
 }
 
-/// Opens the channel. A process that is being started shares the locks of the one that starts it until it has become another
-/// program: what is taken now may be free at once.
+/// Opens the channel. A process that is being started shares the locks of its parent until it executes its program, so a lock may
+/// be taken now and free a moment later.
 pub(crate) fn open(place: &Path, resume_step: i64, may_drop: bool) -> Producer {
     insist(|| try_open(place, resume_step, may_drop))
 }
 
-/// Tries again while what is wanted is held by a process that is dying.
+/// Tries again as long as a dying process holds a required lock.
 pub(crate) fn insist<T>(mut open: impl FnMut() -> Result<T>) -> T {
     let until = Instant::now() + LONG;
     loop {
@@ -62,7 +62,7 @@ pub(crate) fn try_open(place: &Path, resume_step: i64, may_drop: bool) -> Result
     Producer::open(&place.join("channel"), settings(N_ATOMS, resume_step, policy, staging))
 }
 
-/// How frames of so many atoms are published.
+/// Returns the settings for publishing frames of `n_atoms` atoms.
 pub(crate) fn settings(n_atoms: usize, resume_step: i64, policy: Policy, staging: Option<Staging>) -> Settings {
     let manifest = Manifest {
         stream: 1,
@@ -87,7 +87,7 @@ fn moment(step: i64) -> Moment {
     Moment { step, time: 0.5 * step as f64, cell: Some([step as f64; 9]) }
 }
 
-/// The step of a frame, if it is as it was published.
+/// Checks that a frame is as it was published, and returns its step.
 pub(crate) fn check(bytes: &[u8]) -> i64 {
     let view = FrameView::decode(Path::new("frame"), bytes).unwrap();
     view.verify(Path::new("frame")).unwrap();
@@ -108,14 +108,14 @@ pub(crate) fn publish_of(n_atoms: usize, producer: &mut Producer, step: i64) {
     producer.publish(&moment(step), &[section]).unwrap();
 }
 
-/// Simulates from a step on to the end.
+/// Simulates from a step to the end.
 pub(crate) fn simulate(place: &Path, from: i64, may_drop: bool) {
     let mut producer = open(place, from, may_drop);
     (from..N_STEPS).for_each(|step| publish(&mut producer, step));
     producer.end(&End::Finished).unwrap();
 }
 
-/// What this process is, if it was started by a test: its role, the place of the channel, and from which step on.
+/// Returns the role of this process, the folder of the channel, and the first step, if a test has started it.
 pub(crate) fn role() -> Option<(String, PathBuf, i64)> {
     let role = std::env::var(ROLE).ok()?;
     let place = PathBuf::from(std::env::var_os(PLACE).unwrap());
@@ -126,14 +126,14 @@ pub(crate) fn start(role: &str, place: &Path, from: i64) -> Child {
     start_saying(role, place, from, Stdio::null())
 }
 
-/// As `start`, of a process that says what goes wrong.
+/// Starts a process as `start` does, and writes its standard output to `output`.
 pub(crate) fn start_saying(role: &str, place: &Path, from: i64, output: Stdio) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "other_process_plays_its_role"]).env(ROLE, role).env(PLACE, place);
     command.env(FROM, from.to_string()).stdout(output).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// A number from 0 to below `limit`, which follows from the time.
+/// Returns a number from 0 to below `limit`, derived from the current time.
 pub(crate) fn random(limit: u64) -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as u64;
     (now.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % limit
@@ -144,7 +144,7 @@ pub(crate) fn kill(child: &mut Child) {
     child.wait().unwrap();
 }
 
-/// The steps that are staged, in order.
+/// Returns the staged steps, in order.
 pub(crate) fn staged(place: &Path) -> Vec<i64> {
     let mut steps = Vec::new();
     replay(&place.join("staging"), |frame| {
@@ -155,7 +155,7 @@ pub(crate) fn staged(place: &Path) -> Vec<i64> {
     steps
 }
 
-/// From where a simulation goes on that was killed: from a checkpoint some steps before its last frame.
+/// Returns the step from which a killed simulation continues: a checkpoint some steps before its last frame.
 pub(crate) fn checkpoint(place: &Path) -> i64 {
     staged(place).last().map_or(0, |step| (step - 3).max(0))
 }

@@ -1,11 +1,11 @@
-//! The atomic numbers of the model check, and its alarm: what `channel/atomic.rs` is to the protocol.
+//! The atomic integers and the alarm of the model check. They replace those in `src/atomic.rs`.
 
 pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
-/// A consumer of the model holds one frame while it takes the next.
+/// The number of pins of a consumer. A consumer of the model holds one frame while it takes the next.
 pub(crate) const N_PINS: usize = 2;
 
-/// An alarm of the model: nobody wakes without being woken, so that a lost wake-up is found as a deadlock.
+/// An alarm of the model. No thread wakes unless the alarm wakes it, so a lost wake-up shows as a deadlock.
 #[derive(Debug, Default)]
 pub(crate) struct Alarm {
     count: AtomicU32,
@@ -22,7 +22,7 @@ impl Alarm {
         self.count.fetch_add(1, Ordering::AcqRel);
         fence(Ordering::SeqCst);
         if somebody_sleeps() {
-            // The kernel compares and falls asleep under a lock of its own; so does the model.
+            // The kernel compares the count and puts a thread to sleep under its own lock; so does the model.
             drop(self.lock.lock().unwrap());
             self.rung.notify_all();
         }

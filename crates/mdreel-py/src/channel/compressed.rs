@@ -1,4 +1,4 @@
-//! Positions as the XTC format compresses them: sections of frames of a channel.
+//! Positions compressed as in the XTC format, in sections of the frames of a channel.
 
 use std::path::Path;
 

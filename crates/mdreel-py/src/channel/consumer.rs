@@ -25,7 +25,7 @@ pub struct ChannelConsumer {
 }
 
 struct State {
-    /// `None` once it is closed.
+    /// The consumer; `None` once it is closed.
     holder: Option<Arc<Holder>>,
     restart: Restart,
     end: Option<End>,
@@ -73,7 +73,7 @@ impl ChannelConsumer {
         let (holder, until) = (self.holder(py)?, Until::new(py, timeout)?);
         loop {
             let next = py.detach(|| holder.next(until.slice()));
-            // Another thread may have closed it meanwhile.
+            // Another thread may have closed the consumer in the meantime.
             self.holder(py)?;
             let error = match next {
                 Ok(HeldNext::Frame(frame)) => {
@@ -91,7 +91,7 @@ impl ChannelConsumer {
                 }
                 Err(error) => error,
             };
-            // The patience of this moment; what it remembers is put back.
+            // The time limit for a restart is copied, because waiting must not hold the lock, and written back afterwards.
             let mut restart = self.state().restart;
             let bears = py.detach(|| restart.bears(&error));
             self.state().restart = restart;
@@ -165,7 +165,7 @@ impl ChannelConsumer {
     /// Leave the channel. Frames over which there are arrays stay as long as these.
     fn close(&self, py: Python<'_>) {
         let holder = self.state().holder.take();
-        // Who waits for a frame has the consumer for a moment.
+        // A thread that waits for a frame holds the consumer for a moment, so the interpreter is released.
         py.detach(|| holder.inspect(|holder| holder.leave()));
     }
 }

@@ -1,4 +1,4 @@
-//! A frame in a ring, as a buffer of Python's.
+//! A frame in a ring, as a buffer object of Python.
 
 use std::ffi::c_int;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::error::to_python;
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct ChannelFrame(pub Held);
 
-/// A section: what it holds, as which numbers, its first byte, and how many bytes it has.
+/// A section: its name, its data type, its first byte, and the number of its bytes.
 type Place = (String, &'static str, usize, usize);
 
 #[pymethods]
@@ -76,8 +76,8 @@ impl ChannelFrame {
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let bytes = slf.get().0.bytes();
         let (start, length) = (bytes.as_ptr().cast_mut().cast(), bytes.len() as ffi::Py_ssize_t);
-        // SAFETY: the view is Python's, to be filled in. It gets a reference to this object, so that the bytes, which stay where
-        // they are and as they are while that lives, outlive the view; and it says that nobody may write to them.
+        // SAFETY: Python provides the view to be filled in. The view gets a reference to this object, so the bytes outlive the
+        // view; they neither move nor change while the object lives. The view is marked as read-only.
         let filled = unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, length, 1, flags) };
         if filled == 0 { Ok(()) } else { Err(PyErr::fetch(slf.py())) }
     }

@@ -1,4 +1,4 @@
-//! A producer of the core, for as long as it has not left its channel.
+//! A producer of the core that may have left its channel.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -10,12 +10,12 @@ use pyo3::prelude::*;
 use super::end_named;
 use crate::error::to_python;
 
-/// A producer that threads of Python share; it is called without the interpreter.
+/// A producer that Python threads share. It is called without holding the interpreter lock.
 pub(super) struct Present {
     path: PathBuf,
-    /// What it is called in messages.
+    /// The name of its role in messages.
     who: &'static str,
-    /// `None` once it has ended the channel, or left it.
+    /// The producer; `None` once it has ended the channel, or left it.
     producer: Mutex<Option<Producer>>,
 }
 
@@ -35,7 +35,7 @@ impl Present {
         })
     }
 
-    /// As `call`, with the error that Python is to see.
+    /// Calls the producer as `call` does, and converts an error to a Python exception.
     pub(super) fn get<T: Send>(
         &self,
         py: Python<'_>,
@@ -44,7 +44,7 @@ impl Present {
         self.call(py, work).map_err(|error| to_python(py, error))
     }
 
-    /// Ends the channel, if it is still there.
+    /// Ends the channel, unless the producer has already left it.
     pub(super) fn end(&self, py: Python<'_>, how: &str, reason: String) -> PyResult<()> {
         let end = end_named(how, reason).map_err(|error| to_python(py, error))?;
         let ended = py.detach(|| self.take().map_or(Ok(()), |producer| producer.end(&end)));
@@ -55,7 +55,7 @@ impl Present {
         py.detach(|| drop(self.take()));
     }
 
-    /// As `leave`; consumers are told the reason.
+    /// Leaves the channel as `leave` does, and tells consumers the reason.
     pub(super) fn leave_because(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
         let left = py.detach(|| self.take().map_or(Ok(()), |producer| producer.leave(reason)));
         left.map_err(|error| to_python(py, error))

@@ -19,7 +19,7 @@ use crate::patience::patiently;
 const LEVELS: [(&str, Durability); 3] =
     [("ring", Durability::Ring), ("file", Durability::File), ("fsync", Durability::Fsync)];
 
-/// Where frames are kept before they are published, as `mdreel.live.channels.staging.Staging` says it.
+/// The staging of a channel, from the Python class `mdreel.live.channels.staging.Staging`.
 #[derive(FromPyObject)]
 pub(crate) struct Place {
     path: PathBuf,
@@ -45,17 +45,17 @@ impl Place {
 type PolicyOf = fn(Duration) -> Policy;
 const POLICIES: [(&str, PolicyOf); 3] = [("block", Policy::Block), ("drop-oldest", drop_oldest), ("spill", spill)];
 
-/// Nobody is waited for.
+/// Returns the policy that drops the oldest frames. It does not wait.
 fn drop_oldest(_: Duration) -> Policy {
     Policy::DropOldest
 }
 
-/// A frame for which the ring has no room is in staging alone, which gets every frame.
+/// Returns the policy that spills frames. A frame for which the ring has no slot is in staging only, which receives every frame.
 fn spill(_: Duration) -> Policy {
     Policy::Spill(Box::new(|_| Ok(())))
 }
 
-/// A section to be published: what it holds, as which numbers, and its bytes.
+/// A section to be published: its name, its data type, and its bytes.
 type Given<'py> = (String, String, PyReadonlyArray1<'py, u8>);
 
 fn of_given<'a>(py: Python<'_>, given: &'a [Given<'_>]) -> PyResult<Vec<Section<'a>>> {
@@ -90,7 +90,7 @@ impl ChannelProducer {
         let settings = policy.and_then(|policy| Ok((policy(SLICE), manifest.into_core()?)));
         let (policy, manifest) = settings.map_err(|error| to_python(py, error))?;
         let place = path.clone();
-        // What staging has is read, which takes as long as there is much of it.
+        // Opening a staging reads its content, which takes longer the more there is.
         let producer = patiently(py, move || {
             let staging = staging.map(Place::open).transpose()?;
             let geometry = Geometry { n_slots, slot_len: slot_bytes };
@@ -100,7 +100,7 @@ impl ChannelProducer {
     }
 
     /// Publish a frame: the row vectors of the cell, Å, one after the other, and sections as name, data type and bytes. Waits
-    /// for room, at most so many s. Returns the number of the frame, and what it survives: ring, file or fsync.
+    /// for room, at most `timeout` s. Returns the number of the frame, and what it survives: ring, file or fsync.
     #[pyo3(signature = (step, time, cell, sections, timeout=None))]
     fn publish(
         &self,
@@ -122,7 +122,7 @@ impl ChannelProducer {
                     let level = LEVELS.iter().find(|(_, level)| *level == published.level);
                     return Ok((published.sequence, level.map_or("unknown", |(name, _)| *name)));
                 }
-                // There was no room for a moment, and the frame was not taken.
+                // No slot was free in time, and the frame was not accepted.
                 Err(Error::StreamTimeout(_)) if !until.is_over() => py.check_signals()?,
                 Err(error) => return Err(to_python(py, error)),
             }

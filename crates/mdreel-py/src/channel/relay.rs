@@ -65,7 +65,7 @@ impl ChannelRelay {
         let first = first.as_slice()?;
         loop {
             match self.0.call(py, |producer| producer.begin_relay(first, n_bytes)) {
-                // There was no room for a moment.
+                // No slot was free in time.
                 Err(Error::StreamTimeout(_)) if !until.is_over() => py.check_signals()?,
                 other => return other.map_err(|error| to_python(py, error)),
             }

@@ -1,4 +1,4 @@
-//! Channels as sources.
+//! Channels as sources of frames.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! One worker's way through a trajectory that Python reads.
+//! The reader with which one worker gets frames from a trajectory that Python reads.
 
 use mdreel_core::block::{Extent, FrameSet};
 use mdreel_core::frame::{FrameBatch, FrameHeader, Quantities};
@@ -12,10 +12,10 @@ use pyo3::prelude::*;
 use super::Foreign;
 use crate::error::to_python;
 
-/// Positions, velocities and forces (all atoms), lengths and angles of the cell, time, step.
+/// Positions, velocities and forces (all atoms), lengths and angles of the cell, time, and step.
 type Frame<'py> = ([Option<PyReadonlyArray2<'py, f32>>; 3], Option<PyReadonlyArray1<'py, f32>>, f64, i64);
 
-/// One worker's way, with a Python reader of its own.
+/// The reader of one worker, with its own Python reader.
 pub(super) struct ForeignReader<'a> {
     source: &'a Foreign,
     atoms: &'a AtomSelection,
@@ -25,12 +25,12 @@ pub(super) struct ForeignReader<'a> {
 }
 
 impl<'a> ForeignReader<'a> {
-    /// A reader of `atoms`; Python's is opened when the first frame is wanted, by the thread that wants it.
+    /// Creates a reader of `atoms`. The thread that reads the first frame opens the Python reader.
     pub(super) fn new(source: &'a Foreign, atoms: &'a AtomSelection) -> Self {
         ForeignReader { source, atoms, reader: None, extent: FrameSet::all(0), n_read: 0 }
     }
 
-    /// Python's reader, which is opened if it has not been.
+    /// Returns the Python reader, and opens it if it is not open.
     fn opened<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         Ok(match &self.reader {
             Some(reader) => reader.bind(py).clone(),
@@ -92,7 +92,7 @@ impl Reader for ForeignReader<'_> {
         }
         while batch.len() < batch.capacity() && self.n_read < self.extent.len() {
             let index = self.extent.get(self.n_read);
-            // The interpreter is taken frame by frame: others want it, too.
+            // The interpreter lock is taken for each frame, because other threads need it, too.
             Python::attach(|py| {
                 self.read_frame(py, index, batch).map_err(|error| self.source.error(py, Some(index), &error))
             })?;

@@ -1,4 +1,4 @@
-//! Interaction fingerprints, and the tables of them.
+//! Interaction fingerprints, and their tables.
 
 use mdreel_core::Error;
 use mdreel_core::kernel::fingerprint::{Bridges, Fingerprint, FingerprintTable, Interaction, Rule, Sites};
@@ -12,22 +12,23 @@ use crate::computation::Computation;
 type Indices<'py> = PyReadonlyArray1<'py, u32>;
 type Copied<'py> = Bound<'py, PyArray1<u32>>;
 
-/// Sites: where their atoms begin and the end of all, the places of the atoms, the residues, and the radii (Å) or none.
+/// Sites: the starts of their atoms and the end of all, the places of the atoms, the residues, and the radii (Å) or none.
 type Part<'py> = (Indices<'py>, Indices<'py>, Indices<'py>, PyReadonlyArray1<'py, f64>);
 type CopiedPart<'py> = (Copied<'py>, Copied<'py>, Copied<'py>, Bound<'py, PyArray1<f64>>);
 
-/// Water bridges: the number of the interaction, the fewest and most waters, and hydrogen bonds: in which the first group accepts, and
-/// donates; in which the water accepts from the second group, and donates to it; and if bridges may have several waters, in which the
-/// first of two waters accepts, and donates.
+/// Water bridges: the number of the interaction, the smallest and largest number of waters, and pairs of hydrogen bonds. In the
+/// first pair, the first group accepts, and donates. In the second pair, the water accepts from the second group, and donates to
+/// it. If bridges may have several waters, there is a third pair, in which the first of two waters accepts, and donates.
 type GivenBridges<'py> = (u32, (u32, u32), Vec<Given<'py>>);
 
-/// An interaction: its number, its rule with numbers (Å and degrees), both parts, and whether the first part belongs to the second
-/// group.
+/// An interaction: its number, its rule with numbers (Å and degrees), both parts, and whether the first part belongs to the
+/// second group.
 type Given<'py> = (u32, String, Vec<f64>, Part<'py>, Part<'py>, bool);
 
 /// Interactions between the residues of two groups: how many different ones there are in each frame, the number of their occurrences,
 /// and a table of them, with the sites and the distance of each occurrence if these are kept. Bridges through waters are added as
-/// another interaction. With `is_once`, only pairs count whose first residue has the smaller number. Images as for `native_contacts`.
+/// another interaction. With `is_once`, only pairs count whose first residue has the smaller number. Images as for
+/// `native_contacts`.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, interactions, is_periodic, is_once, keeps_occurrences, bridges))]
 pub(crate) fn interaction_fingerprint<'py>(
@@ -83,9 +84,9 @@ fn copies<'py>((starts, atoms, residues, radii): Part<'py>) -> CopiedPart<'py> {
     (copied(starts), copied(atoms), copied(residues), copied(radii))
 }
 
-/// The table as arrays: both residues and the number of the interaction of each column (n_columns, 3), the column and the number of
-/// occurrences of each entry; then, where they are kept, both sites (n_occurrences, 2) and the distance of each occurrence, and with
-/// water bridges, the number of waters of each occurrence and the residues of all waters.
+/// Converts the table to arrays: both residues and the number of the interaction of each column (n_columns, 3), and the column
+/// and the number of occurrences of each entry. If occurrences are kept, both sites (n_occurrences, 2) and the distance of each
+/// occurrence follow. With water bridges, the number of waters of each occurrence and the residues of all waters follow as well.
 pub(crate) fn arrays<'py>(py: Python<'py>, table: &mut FingerprintTable) -> PyResult<Bound<'py, PyAny>> {
     let (columns, entries, counts, occurrences) = table.take();
     let columns = Array2::from_shape_fn((columns.len(), 3), |(row, k)| columns[row][k]).into_pyarray(py);

@@ -1,4 +1,4 @@
-//! How atoms lie to one another: dihedral angles, distances, eigenvalues of distances, secondary structure.
+//! Relative geometry of atoms: dihedral angles, distances, eigenvalues of distances, and secondary structure.
 
 use mdreel_core::kernel::dihedrals::{Dihedrals, Measure};
 use mdreel_core::kernel::distances::{Distances, Keep, Other};
@@ -51,12 +51,12 @@ pub(crate) fn distances<'py>(
     Computation::new(py, computation, "distances", (n_atoms, copied(first), second, is_periodic, cutoff))
 }
 
-/// What distances are measured to.
+/// The targets to which distances are measured.
 #[derive(FromPyObject)]
 pub(crate) enum To<'py> {
     /// Atoms of the frame.
     Atoms(PyReadonlyArray1<'py, u32>),
-    /// Points.
+    /// Fixed points.
     Points(PyReadonlyArray2<'py, f64>),
 }
 
@@ -74,12 +74,12 @@ pub(crate) fn helix_eigenvalues<'py>(
     Computation::new(py, computation, "helix_eigenvalues", (n_atoms, segments, of_pairs, is_squared))
 }
 
-/// Of each residue N, CA, C and O, shape (n_residues, 4), its chain, and whether its amide has a hydrogen.
+/// For each residue, N, CA, C and O, shape (n_residues, 4), its chain, and whether its amide has a hydrogen.
 #[derive(FromPyObject)]
 pub(crate) struct Residues<'py>(PyReadonlyArray2<'py, u32>, PyReadonlyArray1<'py, u32>, PyReadonlyArray1<'py, bool>);
 
 impl<'py> Residues<'py> {
-    /// As the core has them: with hydrogens where they must be, or at these atoms.
+    /// Returns the residues of the core. The hydrogen of each donor is its atom in `hydrogens`, or is placed if there is none.
     fn given(&self, hydrogens: Option<&[u32]>) -> PyResult<Vec<Residue>> {
         let Residues(backbone, chains, donors) = self;
         let backbones = rows::<u32, 4>(backbone, "a backbone has 4 atoms")?;

@@ -1,4 +1,4 @@
-//! Where atoms go: positions of all frames, paths, displacements; densities; ends of chains.
+//! Motion and distribution of atoms: positions of all frames, paths, displacements, densities, and ends of chains.
 
 use mdreel_core::kernel::bins::Bins;
 use mdreel_core::kernel::density::Density;
@@ -18,7 +18,8 @@ use crate::computation::Computation;
 use crate::error::to_python;
 use crate::selection::Members;
 
-/// Atoms whose paths are computed at a time: enough for whole lines of memory, few enough for the cache.
+/// The number of atoms whose paths are computed at a time. It is large enough to use complete cache lines, and small enough for
+/// the cache.
 const ATOMS_AT_A_TIME: usize = 16;
 
 /// Positions of each frame and its cell, as they are, two float32 in each value: x, y, z of one atom after the other, Å, then
@@ -83,7 +84,7 @@ pub(crate) fn mean_square_displacements<'py>(
     Ok(found.map_err(|error| to_python(py, error))?.into_pyarray(py))
 }
 
-/// Frames as `kept_positions` keeps them.
+/// Returns the rows of frames as `kept_positions` keeps them.
 pub(crate) fn rows_of<'a, T>(frames: &'a ArrayView2<'_, T>) -> Result<Vec<&'a [T]>> {
     let rows: Option<Vec<&[T]>> = frames.outer_iter().map(|row| row.to_slice()).collect();
     rows.ok_or_else(|| Error::mismatch("the numbers of a frame must lie side by side"))

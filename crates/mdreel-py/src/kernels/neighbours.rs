@@ -1,4 +1,4 @@
-//! What is near to what: radial distributions, contacts, hydrogen bonds, surfaces.
+//! Proximity of atoms: radial distributions, contacts, hydrogen bonds, and surfaces.
 
 use mdreel_core::kernel::bins::Bins;
 use mdreel_core::kernel::contacts::{self, Contact, ContactCount, Measure, NativeContacts};
@@ -20,7 +20,7 @@ use crate::selection::Members;
 type Indices<'py> = PyReadonlyArray1<'py, u32>;
 
 /// How many pairs of two groups among `n_atoms` atoms are in each bin, over all frames, and the volume of the cell, Å³, added up.
-/// Pairs of atoms with the same label do not count. Behind the bins is the number of all pairs.
+/// Pairs of atoms with the same label do not count. After the bins is the number of all pairs.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, first, second, edges, labels, needs_cell))]
 pub(crate) fn radial_distribution<'py>(

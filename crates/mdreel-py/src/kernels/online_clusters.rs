@@ -23,7 +23,7 @@ pub(crate) fn online_clusters<'py>(
     Computation::new(py, computation, "online_clusters", (n_atoms, weights.map(copied), cutoff))
 }
 
-/// The clusters as arrays.
+/// Converts the clusters to arrays.
 pub(crate) fn arrays<'py>(py: Python<'py>, assignment: &mut OnlineAssignment) -> PyResult<Bound<'py, PyAny>> {
     let (labels, places, positions) = py.detach(|| assignment.take());
     let found = (labels.into_pyarray(py), places.into_pyarray(py), positions.into_pyarray(py));

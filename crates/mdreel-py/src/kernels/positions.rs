@@ -1,4 +1,4 @@
-//! Where atoms are as a whole: RMSD, fluctuation, gyration.
+//! Measures of the position of a group: RMSD, fluctuation, and gyration.
 
 use mdreel_core::kernel::fluctuation::Fluctuation;
 use mdreel_core::kernel::gyration::{ChangingGyration, Gyration};

@@ -1,4 +1,4 @@
-//! Contacts of residues, and the tables of them.
+//! Contacts of residues, and their tables.
 
 use mdreel_core::kernel::residue_contacts::{Choice, ContactTable, PairStatistics, Places, ResidueContacts, Units};
 use numpy::ndarray::Array2;
@@ -10,14 +10,14 @@ use crate::computation::Computation;
 
 type Indices<'py> = PyReadonlyArray1<'py, u32>;
 
-/// Residues: their numbers, where their atoms begin and the end of all, and the places of the atoms.
+/// Residues: their numbers, the starts of their atoms and the end of all, and the places of the atoms.
 type Residues<'py> = (Indices<'py>, Indices<'py>, Indices<'py>);
 type Copied<'py> = Bound<'py, PyArray1<u32>>;
 
 /// Pairs of residues, of one group or two, whose nearest atoms are up to a cutoff (Å) apart: the number in each frame, and a table of
 /// statistics, with the contacts of each frame if they are kept. Residues are numbered from 0. Their `positions` in the sequence must
-/// differ by `separation`; with `pairs`, shape (n_pairs, 2), only these are looked at. Images as for `native_contacts`. With `beta` (Å),
-/// the distance of two residues in contact is the soft minimum of the distances of all their atoms.
+/// differ by `separation`; with `pairs`, shape (n_pairs, 2), only these are examined. Images as for `native_contacts`. With
+/// `beta` (Å), the distance of two residues in contact is the soft minimum of the distances of all their atoms.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, first, second, positions, separation, pairs, cutoff, is_periodic, keeps_series, beta=None))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
@@ -61,8 +61,8 @@ fn copies<'py>((numbers, starts, atoms): Residues<'py>) -> (Copied<'py>, Copied<
     (copied(numbers), copied(starts), copied(atoms))
 }
 
-/// The table as arrays: numbers of both residues (n_pairs, 2), frames in contact, stays, first and last frame, sums of distances, and
-/// smallest distances; then, where they are kept, pair and distance of each contact.
+/// Converts the table to arrays: numbers of both residues (n_pairs, 2), frames in contact, uninterrupted stays in contact, first
+/// and last frame, sums of distances, and smallest distances. If series are kept, the pair and the distance of each contact follow.
 pub(crate) fn arrays<'py>(py: Python<'py>, table: &mut ContactTable) -> PyResult<Bound<'py, PyAny>> {
     let (pairs, series) = table.take();
     let counts = |of: fn(&PairStatistics) -> u64| pairs.iter().map(of).collect::<Vec<u64>>().into_pyarray(py);

@@ -1,4 +1,4 @@
-//! What is done with frames after some of their atoms were superposed on a reference.
+//! Measures of frames after some of their atoms were superposed on a reference.
 
 use mdreel_core::kernel::covariance::Covariance;
 use mdreel_core::kernel::cross_correlation::CrossCorrelation;
@@ -27,7 +27,7 @@ impl<'py> Given<'py> {
         Ok(Group { atoms: self.0.as_array().to_vec(), reference: points(&self.1)?, weights })
     }
 
-    /// The superposition of these atoms of frames of `n_atoms`.
+    /// Returns the superposition of these atoms of frames of `n_atoms` atoms.
     fn fit(&self, n_atoms: usize) -> PyResult<mdreel_core::Result<Fit>> {
         let Group { atoms, reference, weights } = self.group()?;
         Ok(Fit::new(n_atoms, Some(atoms), &reference, weights.as_deref(), Level::detect()))

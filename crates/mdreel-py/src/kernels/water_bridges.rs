@@ -1,4 +1,4 @@
-//! Water bridges, and the tables of them.
+//! Water bridges, and their tables.
 
 use mdreel_core::kernel::group::Group;
 use mdreel_core::kernel::water_bridges::{BridgeCriteria, BridgeSites, BridgeTable, Chains, WaterBridges};
@@ -13,14 +13,15 @@ use crate::selection::Members;
 
 type Indices<'py> = PyReadonlyArray1<'py, u32>;
 
-/// Heavy atoms: their places, their residues, the numbers of those that are acceptors; and the hydrogens of donors, shape
+/// Heavy atoms: their places, their residues, and the numbers of those that are acceptors; and the hydrogens of donors, shape
 /// (`n_hydrogens`, 2), each with the number of its donor and its place.
 type Sites<'py> = (Indices<'py>, Indices<'py>, Indices<'py>, PyReadonlyArray2<'py, u32>);
 
 /// Networks of hydrogen bonds from one group to another through at most `order` waters, in each frame: how many bridges they are, how
-/// many bonds the first group has in them, how many bonds and pairs of consecutive bonds they have, and a table of these. `groups` are the first, the
-/// second, and the water. `criteria` are the longest distance (Å), whether it is that of the donor, and the lower limit of the angle
-/// (degrees). `roles` says whether the first group may donate, and accept. Images as for `native_contacts`.
+/// many bonds the first group has in them, how many bonds and pairs of consecutive bonds they have, and a table of these.
+/// `groups` are the first, the second, and the water. `criteria` are the longest distance (Å) of the acceptor, whether it is
+/// measured from the donor and not from the hydrogen, and the lower limit of the angle (degrees). `roles` are whether the first
+/// group may donate, and whether it may accept. Images as for `native_contacts`.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, sites, groups, criteria, order, roles, is_periodic))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
@@ -64,8 +65,8 @@ pub(crate) fn water_bridges<'py>(
     Computation::new(py, computation, "water_bridges", arguments)
 }
 
-/// The table as arrays: both atoms of each bond, each followed by its heavy atom (`n_bonds`, 4), with the largest number for none; their
-/// distance and angle (`n_bonds`, 2); and pairs of consecutive bonds, numbered in each frame (`n_pairs`, 2).
+/// Converts the table to arrays: both atoms of each bond, each followed by its heavy atom (`n_bonds`, 4), with the largest number
+/// for none; their distance and angle (`n_bonds`, 2); and pairs of consecutive bonds, numbered in each frame (`n_pairs`, 2).
 pub(crate) fn arrays<'py>(py: Python<'py>, table: &mut BridgeTable) -> PyResult<Bound<'py, PyAny>> {
     let (atoms, measures, pairs) = table.take();
     let atoms = Array2::from_shape_fn((atoms.len(), 4), |(row, k)| atoms[row][k]).into_pyarray(py);

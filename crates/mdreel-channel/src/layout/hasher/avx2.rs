@@ -1,4 +1,4 @@
-//! XXH3 with AVX2: the lanes are in two registers.
+//! XXH3 with AVX2. Two registers hold the lanes.
 
 use std::arch::x86_64::*;
 
@@ -11,7 +11,7 @@ take_stripes!("avx2", Two);
 #[inline]
 #[target_feature(enable = "avx2")]
 fn keep(lanes: &mut [u64; 8], values: Two) {
-    // SAFETY: there are 64 bytes.
+    // SAFETY: the array has 64 bytes.
     unsafe {
         _mm256_storeu_si256(lanes.as_mut_ptr().cast(), values[0]);
         _mm256_storeu_si256(lanes.as_mut_ptr().add(4).cast(), values[1]);
@@ -21,21 +21,26 @@ fn keep(lanes: &mut [u64; 8], values: Two) {
 #[inline]
 #[target_feature(enable = "avx2")]
 fn load(lanes: &[u64; 8]) -> Two {
-    // SAFETY: there are 64 bytes.
+    // SAFETY: the array has 64 bytes.
     unsafe { [_mm256_loadu_si256(lanes.as_ptr().cast()), _mm256_loadu_si256(lanes.as_ptr().add(4).cast())] }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
 fn load_bytes(stripe: &[u8; STRIPE]) -> Two {
-    // SAFETY: there are 64 bytes.
+    // SAFETY: the array has 64 bytes.
     unsafe { [_mm256_loadu_si256(stripe.as_ptr().cast()), _mm256_loadu_si256(stripe.as_ptr().add(32).cast())] }
 }
 
 #[inline]
 #[target_feature(enable = "avx2")]
+<<<<<<< HEAD
 fn store<const COPY: u8>(stripe: &mut [u8; STRIPE], data: Two) {
     // SAFETY: there are 64 bytes, and the caller has checked their alignment before it asks for streamed copies.
+=======
+fn store(stripe: &mut [u8; STRIPE], data: Two) {
+    // SAFETY: the array has 64 bytes.
+>>>>>>> rust-prose-5
     unsafe {
         let (first, second) = (stripe.as_mut_ptr().cast(), stripe.as_mut_ptr().add(32).cast());
         if COPY == STREAMED {
@@ -48,7 +53,7 @@ fn store<const COPY: u8>(stripe: &mut [u8; STRIPE], data: Two) {
     }
 }
 
-/// Eight words of the secret, from a byte on.
+/// Returns eight words of the secret from byte `from` on.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn secret(from: usize) -> Two {

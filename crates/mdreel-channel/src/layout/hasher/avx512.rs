@@ -1,4 +1,4 @@
-//! XXH3 with AVX-512: all lanes are in one register.
+//! XXH3 with AVX-512. One register holds all lanes.
 
 use std::arch::x86_64::*;
 
@@ -9,26 +9,27 @@ take_stripes!("avx512f", __m512i);
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn keep(lanes: &mut [u64; 8], values: __m512i) {
-    // SAFETY: there are 64 bytes.
+    // SAFETY: the array has 64 bytes.
     unsafe { _mm512_storeu_si512(lanes.as_mut_ptr().cast(), values) };
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn load(lanes: &[u64; 8]) -> __m512i {
-    // SAFETY: there are 64 bytes.
+    // SAFETY: the array has 64 bytes.
     unsafe { _mm512_loadu_si512(lanes.as_ptr().cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn load_bytes(stripe: &[u8; STRIPE]) -> __m512i {
-    // SAFETY: there are 64 bytes.
+    // SAFETY: the array has 64 bytes.
     unsafe { _mm512_loadu_si512(stripe.as_ptr().cast()) }
 }
 
 #[inline]
 #[target_feature(enable = "avx512f")]
+<<<<<<< HEAD
 fn store<const COPY: u8>(stripe: &mut [u8; STRIPE], data: __m512i) {
     // SAFETY: there are 64 bytes, and the caller has checked their alignment before it asks for streamed copies.
     unsafe {
@@ -38,9 +39,14 @@ fn store<const COPY: u8>(stripe: &mut [u8; STRIPE], data: __m512i) {
             _mm512_storeu_si512(stripe.as_mut_ptr().cast(), data);
         }
     }
+=======
+fn store(stripe: &mut [u8; STRIPE], data: __m512i) {
+    // SAFETY: the array has 64 bytes.
+    unsafe { _mm512_storeu_si512(stripe.as_mut_ptr().cast(), data) };
+>>>>>>> rust-prose-5
 }
 
-/// Eight words of the secret, from a byte on.
+/// Returns eight words of the secret from byte `from` on.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn secret(from: usize) -> __m512i {

@@ -1,38 +1,48 @@
-//! XXH3 (64 bits, seed 0) of more than 240 bytes, with vectors.
+//! XXH3 (64 bits, seed 0) of more than 240 bytes, with vector instructions.
 
 use mdreel_core::simd::Level;
 
 use super::specification::{AVALANCHE, COPIED, LAST, MIX, NONE, PRIME32, PRIME64, SECRET, STREAMED, STRIPE};
 use super::{avx2, avx512};
 
+<<<<<<< HEAD
 /// Inputs of at least this length are copied with stores that bypass the caches. They do not fit into the caches of a core, and other
 /// stores would read the old bytes of each cache line first.
 const STREAMED_FROM: usize = 4 << 20;
 
 /// With which instructions stripes are taken.
+=======
+/// The instructions with which stripes are added.
+>>>>>>> rust-prose-5
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kernel {
     Avx2,
     Avx512,
 }
 
-/// The checksum of bytes that come in pieces, of which there are more than 240 in the end.
+/// The checksum of bytes that arrive in pieces and number more than 240 in total.
 pub(super) struct Long {
     kernel: Kernel,
     /// Whether copies bypass the caches.
     is_streamed: bool,
     lanes: [u64; 8],
-    /// Stripes since the last scrambling.
+    /// The number of stripes since the last scrambling.
     n_stripes: usize,
     n_bytes: u64,
-    /// The last stripe that was taken, and behind it the bytes that wait: the very last stripe is taken differently.
+    /// The last stripe that was added, followed by the waiting bytes. Bytes wait because the very last stripe is added
+    /// differently.
     recent: [u8; 2 * STRIPE],
     n_waiting: usize,
 }
 
 impl Long {
+<<<<<<< HEAD
     /// Creates the checksum of an input of this length for this processor. Returns `None` if its vectors are too short.
     pub(super) fn of_this_processor(length: usize) -> Option<Self> {
+=======
+    /// Creates a checksum for this processor; `None` if its vectors are not wide enough.
+    pub(super) fn of_this_processor() -> Option<Self> {
+>>>>>>> rust-prose-5
         let kernel = if Level::detect().is_avx512() {
             Kernel::Avx512
         } else if std::is_x86_feature_detected!("avx2") {
@@ -49,12 +59,12 @@ impl Long {
         Long { kernel, is_streamed, lanes, n_stripes: 0, n_bytes: 0, recent: [0; 2 * STRIPE], n_waiting: 0 }
     }
 
-    /// Adds the bytes that come next.
+    /// Adds the next bytes.
     pub(super) fn add(&mut self, bytes: &[u8]) {
         self.pass::<false>(bytes, &mut []);
     }
 
-    /// Adds the bytes that come next, and copies them to `to`, which is as long, as they pass through the registers.
+    /// Adds the next bytes and copies them to `to`, which has the same length, as they pass through the registers.
     pub(super) fn copy(&mut self, bytes: &[u8], to: &mut [u8]) {
         assert_eq!(bytes.len(), to.len(), "as long");
         self.pass::<true>(bytes, to);
@@ -72,14 +82,14 @@ impl Long {
             self.take::<false>(&[waiting], &mut []);
             self.n_waiting = 0;
         }
-        // At least one byte waits.
+        // At least one byte keeps waiting.
         let n = bytes.len().saturating_sub(1) / STRIPE;
         self.take::<COPY>(&bytes.as_chunks::<STRIPE>().0[..n], to);
         let (bytes, to) = (&bytes[n * STRIPE..], if COPY { &mut to[n * STRIPE..] } else { to });
         self.wait_for_more::<COPY>(bytes.len(), bytes, to);
     }
 
-    /// Keeps the first `n` bytes until a stripe is complete, and returns the bytes that follow them.
+    /// Keeps the first `n` bytes until a stripe is complete, and returns the bytes after them.
     fn wait_for_more<'a, const COPY: bool>(
         &mut self,
         n: usize,
@@ -97,15 +107,20 @@ impl Long {
         (later, to)
     }
 
-    /// Takes stripes behind which there is more.
+    /// Adds stripes that are followed by more bytes.
     fn take<const COPY: bool>(&mut self, stripes: &[[u8; STRIPE]], to: &mut [u8]) {
         let Some(last) = stripes.last() else { return };
         self.recent[..STRIPE].copy_from_slice(last);
         let (to, _) = to.as_chunks_mut::<STRIPE>();
         let to = if COPY { &mut to[..stripes.len()] } else { &mut [] };
+<<<<<<< HEAD
         let Long { kernel, is_streamed, lanes, n_stripes, .. } = self;
         let is_streamed = *is_streamed && to.as_ptr().addr().is_multiple_of(STRIPE);
         // SAFETY: the processor was asked for what the kernel needs, and streamed copies are aligned.
+=======
+        let Long { kernel, lanes, n_stripes, .. } = self;
+        // SAFETY: `of_this_processor` has checked that the processor has the instructions of the kernel.
+>>>>>>> rust-prose-5
         unsafe {
             match (kernel, COPY, is_streamed) {
                 (Kernel::Avx2, false, _) => avx2::take::<NONE>(lanes, n_stripes, stripes, to),
@@ -118,7 +133,7 @@ impl Long {
         }
     }
 
-    /// The checksum of all that was added.
+    /// Returns the checksum of all bytes that were added.
     pub(super) fn value(&self) -> u64 {
         let last = self.recent[self.n_waiting..].first_chunk::<STRIPE>().expect("a stripe or less waits");
         let mut lanes = self.lanes;
@@ -140,7 +155,7 @@ impl Long {
     }
 }
 
-/// A word of the secret, from a byte on.
+/// Returns a word of the secret from byte `from` on.
 fn secret(from: usize) -> u64 {
     let (word, bits) = (from / 8, 8 * (from % 8) as u32);
     if bits == 0 { SECRET[word] } else { SECRET[word] >> bits | SECRET[word + 1] << (64 - bits) }

@@ -1,15 +1,15 @@
-//! Numbers of XXH3, by the names of its specification (`doc/xxhash_spec.md` of xxHash), and the loop over its stripes.
+//! Constants of XXH3, named as in its specification (`doc/xxhash_spec.md` of xxHash), and the loop over its stripes.
 
-/// Bytes that a step takes.
+/// The number of bytes that a step adds.
 pub(super) const STRIPE: usize = 64;
-/// Steps between two scramblings.
+/// The number of steps between two scramblings.
 pub(super) const STRIPES: usize = 16;
 pub(super) const PRIME32: [u64; 3] = [0x9E37_79B1, 0x85EB_CA77, 0xC2B2_AE3D];
 pub(super) const PRIME64: [u64; 5] =
     [0x9E37_79B1_85EB_CA87, 0xC2B2_AE3D_27D4_EB4F, 0x1656_67B1_9E37_79F9, 0x85EB_CA77_C2B2_AE63, 0x27D4_EB2F_1656_67C5];
 /// The multiplier of the final mixing.
 pub(super) const AVALANCHE: u64 = 0x1656_6791_9E37_79F9;
-/// The default secret; little endian.
+/// The default secret, little endian.
 pub(super) const SECRET: [u64; 24] = [
     0xBE4B_A423_396C_FEB8,
     0x1CAD_21F7_2C81_017C,
@@ -36,11 +36,12 @@ pub(super) const SECRET: [u64; 24] = [
     0x2804_1695_8F3A_CB45,
     0x7E40_4BBB_CAFB_D7AF,
 ];
-/// Where in the secret, in bytes, that of the scrambling begins, that of the last stripe, and that of the final mixing.
+/// The offsets in the secret, in bytes, of the words for the scrambling, for the last stripe, and for the final mixing.
 pub(super) const SCRAMBLE: usize = 128;
 pub(super) const LAST: usize = 121;
 pub(super) const MIX: usize = 11;
 
+<<<<<<< HEAD
 /// What `take` does with the stripes besides adding them to the lanes: nothing, copy them, or copy them with stores that bypass the
 /// caches, to a place that is a multiple of [`STRIPE`].
 pub(super) const NONE: u8 = 0;
@@ -51,6 +52,12 @@ pub(super) const STREAMED: u8 = 2;
 macro_rules! take_stripes {
     ($feature:literal, $vector:ty) => {
         /// Adds stripes to the lanes, and copies them as `COPY` says. `n_stripes` have been added since the last scrambling.
+=======
+/// Defines the function that adds stripes, based on the operations of a kernel.
+macro_rules! take_stripes {
+    ($feature:literal, $vector:ty) => {
+        /// Adds stripes to the lanes, and copies them if `COPY`. `n_stripes` stripes have been added since the last scrambling.
+>>>>>>> rust-prose-5
         #[target_feature(enable = $feature)]
         pub(super) fn take<const COPY: u8>(
             kept: &mut [u64; 8],
@@ -87,7 +94,7 @@ macro_rules! take_stripes {
             }
         }
 
-        /// Takes stripes of which none but the last ends a block.
+        /// Adds stripes of which only the last may end a block.
         #[inline]
         #[target_feature(enable = $feature)]
         fn step<const COPY: u8>(

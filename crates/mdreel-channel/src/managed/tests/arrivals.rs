@@ -1,11 +1,11 @@
-//! Files as they come: each once, none left out, and the end behind the last one.
+//! Tests of arriving files: each is handed out once, none is left out, and the end comes after the last one.
 
 use std::os::unix::fs::MetadataExt;
 
 use super::super::arrivals::{Arrivals, Next};
 use super::*;
 
-/// The name of the next file and what is in it; the end as `None`.
+/// Returns the name and the content of the next file; `None` at the end.
 fn next(arrivals: &mut Arrivals, at_most: Duration) -> Result<Option<(String, String)>> {
     let mut patience = Patience { at_most: Some(at_most), keep_waiting: &mut || true };
     Ok(match arrivals.next(&mut patience)? {
@@ -14,12 +14,12 @@ fn next(arrivals: &mut Arrivals, at_most: Duration) -> Result<Option<(String, St
     })
 }
 
-/// The names that come until nothing comes.
+/// Returns the names of arriving files until no more come.
 fn names(arrivals: &mut Arrivals) -> Vec<String> {
     std::iter::from_fn(|| next(arrivals, SHORT).ok().flatten().map(|(name, _)| name)).collect()
 }
 
-/// Waits until the clock of the file system has gone on.
+/// Waits until the clock of the file system has advanced.
 fn tick(place: &Place) {
     let probe = place.path.with_file_name("probe");
     let time = || {
@@ -87,7 +87,7 @@ fn end_comes_behind_the_last_file_and_so_does_a_death() {
     drop(directory);
     assert_eq!(next(&mut arrivals, LONG).unwrap().map(|(name, _)| name), Some("2".to_owned()));
     assert!(matches!(next(&mut arrivals, LONG), Err(Error::Stream(_))));
-    // The next producer goes on.
+    // The next producer continues.
     let directory = create(&place);
     publish(&directory, "3", "");
     assert_eq!(names(&mut arrivals), ["3"]);
