@@ -99,11 +99,8 @@ fn other_process_plays_its_role() {
     }
 }
 
-<<<<<<< HEAD
-/// What a process takes at a moment. Mapped files are not counted: the producer maps segments as retention fills up, up to a limit.
-=======
-/// The resources that a process uses at a moment.
->>>>>>> rust-prose-5
+/// The resources that a process uses at a moment, without mapped files. The producer maps segments as retention fills up, up to a
+/// limit.
 #[derive(Debug, Clone, Copy)]
 struct Usage {
     resident_kb: u64,

@@ -34,13 +34,8 @@ fn load_bytes(stripe: &[u8; STRIPE]) -> Two {
 
 #[inline]
 #[target_feature(enable = "avx2")]
-<<<<<<< HEAD
 fn store<const COPY: u8>(stripe: &mut [u8; STRIPE], data: Two) {
     // SAFETY: there are 64 bytes, and the caller has checked their alignment before it asks for streamed copies.
-=======
-fn store(stripe: &mut [u8; STRIPE], data: Two) {
-    // SAFETY: the array has 64 bytes.
->>>>>>> rust-prose-5
     unsafe {
         let (first, second) = (stripe.as_mut_ptr().cast(), stripe.as_mut_ptr().add(32).cast());
         if COPY == STREAMED {

@@ -29,7 +29,6 @@ fn load_bytes(stripe: &[u8; STRIPE]) -> __m512i {
 
 #[inline]
 #[target_feature(enable = "avx512f")]
-<<<<<<< HEAD
 fn store<const COPY: u8>(stripe: &mut [u8; STRIPE], data: __m512i) {
     // SAFETY: there are 64 bytes, and the caller has checked their alignment before it asks for streamed copies.
     unsafe {
@@ -39,11 +38,6 @@ fn store<const COPY: u8>(stripe: &mut [u8; STRIPE], data: __m512i) {
             _mm512_storeu_si512(stripe.as_mut_ptr().cast(), data);
         }
     }
-=======
-fn store(stripe: &mut [u8; STRIPE], data: __m512i) {
-    // SAFETY: the array has 64 bytes.
-    unsafe { _mm512_storeu_si512(stripe.as_mut_ptr().cast(), data) };
->>>>>>> rust-prose-5
 }
 
 /// Returns eight words of the secret from byte `from` on.

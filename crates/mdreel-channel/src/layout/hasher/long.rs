@@ -5,15 +5,11 @@ use mdreel_core::simd::Level;
 use super::specification::{AVALANCHE, COPIED, LAST, MIX, NONE, PRIME32, PRIME64, SECRET, STREAMED, STRIPE};
 use super::{avx2, avx512};
 
-<<<<<<< HEAD
 /// Inputs of at least this length are copied with stores that bypass the caches. They do not fit into the caches of a core, and other
 /// stores would read the old bytes of each cache line first.
 const STREAMED_FROM: usize = 4 << 20;
 
-/// With which instructions stripes are taken.
-=======
 /// The instructions with which stripes are added.
->>>>>>> rust-prose-5
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kernel {
     Avx2,
@@ -36,13 +32,8 @@ pub(super) struct Long {
 }
 
 impl Long {
-<<<<<<< HEAD
     /// Creates the checksum of an input of this length for this processor. Returns `None` if its vectors are too short.
     pub(super) fn of_this_processor(length: usize) -> Option<Self> {
-=======
-    /// Creates a checksum for this processor; `None` if its vectors are not wide enough.
-    pub(super) fn of_this_processor() -> Option<Self> {
->>>>>>> rust-prose-5
         let kernel = if Level::detect().is_avx512() {
             Kernel::Avx512
         } else if std::is_x86_feature_detected!("avx2") {
@@ -113,14 +104,9 @@ impl Long {
         self.recent[..STRIPE].copy_from_slice(last);
         let (to, _) = to.as_chunks_mut::<STRIPE>();
         let to = if COPY { &mut to[..stripes.len()] } else { &mut [] };
-<<<<<<< HEAD
         let Long { kernel, is_streamed, lanes, n_stripes, .. } = self;
         let is_streamed = *is_streamed && to.as_ptr().addr().is_multiple_of(STRIPE);
-        // SAFETY: the processor was asked for what the kernel needs, and streamed copies are aligned.
-=======
-        let Long { kernel, lanes, n_stripes, .. } = self;
-        // SAFETY: `of_this_processor` has checked that the processor has the instructions of the kernel.
->>>>>>> rust-prose-5
+        // SAFETY: `of_this_processor` has checked that the processor has the instructions of the kernel. Streamed copies are aligned.
         unsafe {
             match (kernel, COPY, is_streamed) {
                 (Kernel::Avx2, false, _) => avx2::take::<NONE>(lanes, n_stripes, stripes, to),

@@ -41,23 +41,16 @@ pub(super) const SCRAMBLE: usize = 128;
 pub(super) const LAST: usize = 121;
 pub(super) const MIX: usize = 11;
 
-<<<<<<< HEAD
 /// What `take` does with the stripes besides adding them to the lanes: nothing, copy them, or copy them with stores that bypass the
 /// caches, to a place that is a multiple of [`STRIPE`].
 pub(super) const NONE: u8 = 0;
 pub(super) const COPIED: u8 = 1;
 pub(super) const STREAMED: u8 = 2;
 
-/// Writes the function that takes stripes, over the operations of a kernel.
-macro_rules! take_stripes {
-    ($feature:literal, $vector:ty) => {
-        /// Adds stripes to the lanes, and copies them as `COPY` says. `n_stripes` have been added since the last scrambling.
-=======
 /// Defines the function that adds stripes, based on the operations of a kernel.
 macro_rules! take_stripes {
     ($feature:literal, $vector:ty) => {
-        /// Adds stripes to the lanes, and copies them if `COPY`. `n_stripes` stripes have been added since the last scrambling.
->>>>>>> rust-prose-5
+        /// Adds stripes to the lanes, and copies them as `COPY` says. `n_stripes` have been added since the last scrambling.
         #[target_feature(enable = $feature)]
         pub(super) fn take<const COPY: u8>(
             kept: &mut [u64; 8],
