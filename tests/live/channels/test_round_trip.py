@@ -258,7 +258,7 @@ def test_oldest_frames_are_dropped_where_that_is_allowed_and_counted() -> None:
 @pytest.mark.parametrize("level", ["file", "fsync"])
 def test_frames_are_staged_before_they_are_published(tmp_path: Path, level: str) -> None:
     staging = Staging(tmp_path / "staging", level, n_frames=5, segment_bytes=1000)
-    with Producer("run", N_ATOMS, staging=staging) as producer:
+    with Producer("run", N_ATOMS, n_slots=4, staging=staging) as producer:
         for frame in range(20):
             assert producer.publish(positions(frame), frame, 0.0) == (frame, level)
     sizes = [path.stat().st_size for path in (tmp_path / "staging").glob("segment-*")]

@@ -37,7 +37,14 @@ impl StagedFrames {
             if let Some(header) = self.read_here(sequence)? {
                 return Ok(Some(header));
             }
-            let Some(first) = self.segment.as_ref().map(|segment| segment.first) else { return Ok(None) };
+            let Some(segment) = &self.segment else { return Ok(None) };
+            let first = segment.first;
+            if segment.has_gone() {
+                // A producer has deleted or reused the file. If it had no frame when an earlier producer was killed, the segment of this
+                // name is another file now.
+                self.segment = self.begin(sequence)?;
+                continue;
+            }
             if !all(&self.directory)?.into_iter().any(|later| later > first) {
                 return Ok(None);
             }

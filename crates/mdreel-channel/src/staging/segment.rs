@@ -236,7 +236,7 @@ impl Segment {
     }
 
     /// Whether the file has its name no more: it was deleted, or has become that of another segment.
-    fn has_gone(&self) -> bool {
+    pub(super) fn has_gone(&self) -> bool {
         let identity = |facts: std::fs::Metadata| (facts.dev(), facts.ino());
         let (here, there) = (self.file.metadata().map(identity), self.path.symlink_metadata().map(identity));
         !matches!((here, there), (Ok(here), Ok(there)) if here == there)

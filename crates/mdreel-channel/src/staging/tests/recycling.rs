@@ -129,10 +129,13 @@ fn process_killed_while_a_file_becomes_another_segment_leaves_the_frames_before_
         let mut reader = StagedFrames::open(&path).unwrap();
         assert!(reader.read(3).unwrap().is_none());
     }
+    let mut reader = StagedFrames::open(&path).unwrap();
+    assert!(reader.read(3).unwrap().is_none());
     let mut staging = Staging::open(&path, Durability::File, ONE).unwrap();
     assert_eq!(files(&path), names(&[2]));
     staging.append(3, &frame(3)).unwrap();
     assert_eq!(kept(&path), [frame(2), frame(3)]);
+    assert_eq!(reader.read(3).unwrap().unwrap().sequence, 3, "the segment of this name is another file now");
 }
 
 #[test]
