@@ -1,7 +1,7 @@
-//! Segments of staging in the memory of a consumer.
+//! Segments of staging that a consumer has mapped.
 //!
-//! A producer may write a frame only once, to a segment of staging, and refer to it from its slot in the ring. Consumers map the file
-//! of the segment and read the frame there. The producer reuses its files, so a consumer rarely maps a new one.
+//! A producer may write a frame only once, to a segment of staging, and refer to it from its slot in the ring. Consumers map the
+//! file of the segment and read the frame there. The producer reuses its files, so a consumer rarely maps a new one.
 
 use std::fs::OpenOptions;
 use std::ops::Range;
