@@ -230,7 +230,7 @@ mod linux {
         }
     }
 
-    /// Measures how long a frame takes to a waiting process, from before it is copied, and how long it takes its producer.
+    /// Measures how long a frame takes to reach a waiting process, from before it is copied, and how long publishing takes.
     fn awaited(place: &Path, frames: Frames, report: &mut Vec<(&str, Vec<u64>)>) {
         let frame = vec![7; frames.n_atoms * frames.bytes_an_atom];
         let floor = Floor::map(&place.join("floor"), frames);

@@ -1,5 +1,5 @@
-//! A consumer that reads from staging the frames that the ring does not have: those that were published before it joined, and those
-//! that were overwritten before it took them.
+//! A consumer that reads from staging what the ring does not have: frames that were published before it joined, and frames that
+//! were overwritten before it took them.
 //!
 //! The consumer hands out frames in the order of their numbers. Staging gets each frame before the ring does. If the ring shows a
 //! gap in the numbers, the consumer looks for these frames in staging. Frames that are not there either were missed. While the
@@ -48,10 +48,10 @@ pub struct CatchUp {
     excused: u64,
     /// The number of the first frame that was found, and the number of frames that were counted as missed before it.
     first_looked: Option<(u64, u64)>,
-    /// Whether a frame before the start was found, so that no requested frame had gone before.
+    /// Whether a frame before the start was found, so that no requested frame had been lost before.
     is_from_start: bool,
     start: Start,
-    /// How many requested frames of the run had gone before the first one that was handed out.
+    /// The number of requested frames of the run that were lost before the first one was handed out.
     n_late: Option<u64>,
 }
 
@@ -166,18 +166,18 @@ impl CatchUp {
 
     /// Returns the number of frames that were available neither in the ring nor in staging any more.
     pub(crate) fn missed(&self) -> u64 {
-        // The consumer of the ring does not count frames that had gone before it joined. Gaps in the numbers do not show the frames
-        // that had gone before its first frame.
+        // The consumer of the ring does not count frames that were lost before it joined. Gaps in the numbers do not show the
+        // frames that were lost before the first one.
         let counted = if self.staged.is_some() || self.is_resumed { self.missed } else { self.consumer.missed() };
         counted.saturating_sub(self.excused)
     }
 
-    /// Returns how many requested frames of the run had gone before the first one that was handed out.
+    /// Returns the number of requested frames of the run that were lost before the first one was handed out.
     pub fn n_late(&self) -> u64 {
         self.n_late.unwrap_or_default()
     }
 
-    /// Records a frame that is handed out. For the first one, this also counts the frames that had gone before it.
+    /// Records a frame that is handed out. For the first one, this also counts the frames that were lost before it.
     fn note(&mut self, header: &Header) {
         if self.n_late.is_none() {
             let asked = match self.start {
@@ -239,8 +239,8 @@ impl CatchUp {
 
     /// Looks for the next frame in the ring once, and waits if there is none. Returns `None` if the caller has to look again.
     fn find_in_ring(&mut self, at_most: Duration) -> Result<Option<Found>> {
-        // The number is loaded before the ring is read: a frame before it that is not found in the ring afterwards is not in the
-        // ring.
+        // The number is loaded before the ring is read. A frame with a lower number that is not found in the ring afterwards is not
+        // in the ring.
         let published = self.consumer.sequence();
         let has_staging = self.staged.is_some();
         let Some(header) = self.consumer.look()? else {

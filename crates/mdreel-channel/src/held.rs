@@ -111,7 +111,7 @@ impl Holder {
         }
     }
 
-    /// Returns the number of requested frames of the run that had gone before the first one was handed out.
+    /// Returns the number of requested frames of the run that were lost before the first one was handed out.
     pub fn n_late(&self) -> u64 {
         lock(&self.taker).reader().n_late()
     }

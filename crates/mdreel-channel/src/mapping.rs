@@ -15,7 +15,7 @@ fn page_size() -> usize {
     usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(1 << 16)
 }
 
-/// Types as which a range of shared memory may be accessed.
+/// Types as which a range of shared memory may be viewed.
 ///
 /// # Safety
 ///

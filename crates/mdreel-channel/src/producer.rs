@@ -43,9 +43,9 @@ pub enum Policy {
 
 /// The settings with which a producer opens its channel.
 pub struct Settings {
-    /// The size of the ring. It must match that of an existing channel.
+    /// The size of the ring. It must match the size of an existing channel.
     pub geometry: Geometry,
-    /// The properties that all frames share. They must match those of an existing channel.
+    /// The properties that all frames share. They must match the properties of an existing channel.
     pub manifest: Manifest,
     /// The policy for a full ring.
     pub policy: Policy,

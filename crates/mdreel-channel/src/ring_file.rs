@@ -111,7 +111,7 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Describes how the given size differs from this one, which is that of the channel.
+    /// Describes how the given size differs from this one, which is the size of the channel.
     pub(super) fn difference(self, given: Geometry) -> String {
         if self.n_slots != given.n_slots {
             return format!("the channel has {} slots, you gave {}", self.n_slots, given.n_slots);

@@ -29,9 +29,10 @@ impl MappedFrame {
     ///
     /// # Safety
     ///
-    /// The slot that refers to the frame is pinned, and stays so as long as the bytes.
+    /// The slot that refers to the frame is pinned, and stays pinned as long as the bytes are borrowed.
     pub(super) unsafe fn bytes(&self) -> &[u8] {
-        // SAFETY: the producer does not reuse the file of a segment to which a pinned slot refers.
+        // SAFETY: the producer does not reuse the file of a segment to which a pinned slot refers. If it copies the frame to the
+        // slot meanwhile, it deletes the file instead.
         unsafe { self.segment.bytes(self.range.clone()) }
     }
 }

@@ -17,9 +17,9 @@ pub struct Frame<'a> {
 /// The place of the bytes of a frame.
 #[derive(Debug)]
 pub(super) enum Bytes<'a> {
-    /// Borrowed in the ring.
+    /// A frame that is borrowed in the ring.
     Ring(Borrowed<'a>),
-    /// Stored in the memory of the reader of staging.
+    /// The header of a frame, and its bytes in the buffer of the reader of staging.
     Staged(Header, &'a [u8]),
 }
 

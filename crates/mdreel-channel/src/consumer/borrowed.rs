@@ -11,7 +11,7 @@ use mdreel_core::error::Result;
 /// The next frame or the end.
 #[derive(Debug)]
 pub enum Next<'a> {
-    /// A frame, borrowed until this is dropped.
+    /// A frame, which is borrowed until this value is dropped.
     Frame(Borrowed<'a>),
     /// No more frames will come.
     End(End),

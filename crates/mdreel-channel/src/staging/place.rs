@@ -41,7 +41,7 @@ impl StagingPlace {
         Ok(read.map(|(path, level)| StagingPlace { path: PathBuf::from(OsString::from_vec(path)), level }))
     }
 
-    /// Makes a channel name the place of its staging, or no place.
+    /// Records the place of a channel's staging for its consumers, or removes the record if nothing is staged.
     pub(crate) fn note(channel: &Directory, staging: Option<(&Path, Durability)>) -> Result<()> {
         if let Some((path, level)) = staging.filter(|(_, level)| *level > Durability::Ring) {
             let path = path.as_os_str().as_bytes().to_vec();

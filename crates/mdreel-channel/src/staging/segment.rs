@@ -143,7 +143,7 @@ pub(super) struct Segment {
     is_begun: bool,
     /// The offset of the next record.
     pub(super) at: u64,
-    /// The sequence number after that of the last record before `at`.
+    /// The sequence number after the last record before `at`.
     pub(super) next: u64,
 }
 
@@ -203,7 +203,7 @@ impl Segment {
     /// a crash of the machine has interrupted, and in a file that was reused for another segment.
     pub(super) fn read(&mut self, frame: &mut Vec<u8>) -> Result<Option<Prefix>> {
         let Some(prefix) = self.prefix(self.at, self.next)? else { return Ok(None) };
-        // The length was compared with that of the file, so it is not too large.
+        // The prefix was checked against the length of the file, so the frame is not too long.
         frame.resize(prefix.length as usize, 0);
         if !self.fill(frame, self.at + PREFIX)? {
             return Ok(None);
