@@ -1,4 +1,4 @@
-//! A program in C as a producer: what it publishes is what a consumer gets. Without a compiler of C there is nothing to test.
+//! Tests of producers in C and C++: consumers get what the program publishes. Without a compiler, the tests do nothing.
 #![cfg(target_os = "linux")]
 
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use mdreel_channel::section::{DataType, SectionKind};
 
 const N_ATOMS: usize = 5;
 
-/// The program, if there is a compiler.
+/// Compiles a program and returns its path, or `None` without a compiler.
 fn compiled(source: &str, into: &Path, compiler: &str) -> Option<PathBuf> {
     let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let test = std::env::current_exe().unwrap();
@@ -49,7 +49,7 @@ fn frames_of_a_program_in_c_are_as_it_has_made_them() {
     let mut command = Command::new(program);
     command.arg(&channel).arg(place.path().join("staging"));
     let program = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // It publishes nothing before a consumer has joined.
+    // The program publishes nothing before a consumer has joined.
     let until = Instant::now() + Duration::from_secs(20);
     let mut first = loop {
         match CatchUp::join(&channel, Start::Earliest) {

@@ -1,8 +1,9 @@
-//! The channel: publishing, taking what is there, and how long a frame takes to a consumer that waits; beside the floor of one copy.
+//! Benchmarks of the channel: publishing, taking an available frame, and the time until a waiting consumer has a frame. A single
+//! copy shows the lower bound.
 //!
 //! The consumer in another process is this program again, with `MDREEL_CHANNEL_CONSUMER` set to the channel's directory. Latency is
-//! that of a round: publish, the consumer takes the frame and publishes an empty one on a channel of its own, half of which is taken
-//! as one way.
+//! measured in rounds: the producer publishes a frame, and the consumer takes it and publishes an empty one on a channel of its
+//! own. One way counts as half of a round.
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -23,7 +24,7 @@ mod linux {
 
     const LONG: Duration = Duration::from_secs(60);
     const VARIABLE: &str = "MDREEL_CHANNEL_CONSUMER";
-    /// Atoms of the systems of the 2024 paper, 28 bytes each.
+    /// The names, the numbers of atoms (28 bytes each) and the numbers of slots for the systems of the 2024 paper.
     const SYSTEMS: [(&str, u64, u64); 2] = [("JAC", 23_558, 16), ("STMV", 1_066_628, 4)];
 
     fn open(path: &Path, n_atoms: u64, n_slots: u64) -> Producer {
@@ -79,7 +80,7 @@ mod linux {
             assert!(matches!(back.next(LONG), Ok(Next::Frame(_))));
         };
         criterion.bench_function(name, |bencher| {
-            // Long enough between two frames for the consumer to have fallen asleep.
+            // The pause between two frames is long enough for the consumer to fall asleep.
             let rest = || std::thread::sleep(Duration::from_micros(300));
             bencher.iter_batched(rest, |()| round(), BatchSize::PerIteration);
         });

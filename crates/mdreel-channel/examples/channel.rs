@@ -1,7 +1,9 @@
-//! What a channel takes, beside its floors: copying as many bytes into as many buffers in turn, and waking a process with a futex.
+//! The costs of a channel, with their lower bounds: copying as many bytes into as many buffers in turn, and waking a process with a
+//! futex.
 //!
-//! `channel N_ATOMS BYTES_AN_ATOM N_SLOTS N_FRAMES` prints one line of JSON: for each measure, the nanoseconds of each frame. An
-//! atom has 12 bytes (`float32` positions) or 28 (a type and `float64` positions). The consumer that waits is this program again.
+//! `channel N_ATOMS BYTES_AN_ATOM N_SLOTS N_FRAMES` prints one line of JSON: for each measurement, the nanoseconds that each frame
+//! took. An atom has 12 bytes (`float32` positions) or 28 bytes (a type and `float64` positions). The waiting consumer is this
+//! program again.
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -23,12 +25,12 @@ mod linux {
 
     const LONG: Duration = Duration::from_secs(60);
     const PAGE: usize = 4096;
-    /// Between two frames: by then who waits has fallen asleep.
+    /// The pause between two frames, after which a waiting process has fallen asleep.
     const REST: Duration = Duration::from_micros(500);
-    /// Measures take turns, so many frames at a time, so that a drift of the machine meets all of them.
+    /// The number of frames after which the next measurement takes its turn, so that a drift of the machine affects all of them.
     const TURN: usize = 50;
 
-    /// The work of a run.
+    /// The parameters of a run.
     #[derive(Clone, Copy)]
     struct Frames {
         n_atoms: usize,
@@ -37,17 +39,17 @@ mod linux {
         n_frames: usize,
     }
 
-    /// Nanoseconds of the clock that all processes of a machine share.
+    /// Returns the time in ns on the clock that all processes of a machine share.
     fn now() -> u64 {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: the address is that of a value that lives for the call.
+        // SAFETY: the address belongs to a value that outlives the call.
         unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
         time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
     }
 
-    /// Keeps this process on the n-th of the cores that it may use, if there are two.
+    /// Keeps this process on the n-th of the cores that it may use, if there are that many.
     fn stay_on(n: usize) {
-        // SAFETY: a set of processors is an array of bits; the calls read and write only within it, and look only at this process.
+        // SAFETY: a set of processors is an array of bits. The calls access only this array, and affect only this process.
         unsafe {
             let mut allowed: libc::cpu_set_t = std::mem::zeroed();
             libc::sched_getaffinity(0, size_of_val(&allowed), &raw mut allowed);
@@ -60,7 +62,7 @@ mod linux {
         }
     }
 
-    /// A page with a number, and buffers behind it, in memory that two processes share: the floor.
+    /// A page with a counter, followed by buffers, in memory that two processes share. It measures the lower bounds.
     struct Floor {
         start: *mut u8,
         stride: usize,
@@ -74,26 +76,26 @@ mod linux {
             let file = File::options().read(true).write(true).create(true).truncate(false).open(path).expect("a file");
             file.set_len(length as u64).expect("room");
             let (rights, shared) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_POPULATE);
-            // SAFETY: the kernel chooses an address where nothing is; the file has as many bytes.
+            // SAFETY: the kernel chooses an address that is not in use, and the file has `length` bytes.
             let start = unsafe { libc::mmap(std::ptr::null_mut(), length, rights, shared, file.as_raw_fd(), 0) };
             assert!(start != libc::MAP_FAILED, "{} cannot be mapped", path.display());
             Floor { start: start.cast(), stride, frames }
         }
 
         fn alarm(&self) -> &AtomicU32 {
-            // SAFETY: the mapping begins with it, and stays until this program ends.
+            // SAFETY: the mapping begins with the counter, and stays until this program ends.
             unsafe { &*self.start.cast::<AtomicU32>() }
         }
 
         fn copy(&self, number: usize, frame: &[u8]) {
             let at = PAGE + (number % self.frames.n_slots) * self.stride;
-            // SAFETY: within the mapping; the other process does not look at the bytes.
+            // SAFETY: the range lies in the mapping, and the other process does not access its bytes.
             unsafe { std::ptr::copy_nonoverlapping(black_box(frame).as_ptr(), self.start.add(at), frame.len()) };
         }
 
         fn wake(&self) {
             self.alarm().fetch_add(1, Ordering::Release);
-            // SAFETY: the address is that of the alarm; the kernel touches no memory of ours.
+            // SAFETY: the address is that of the alarm. The kernel writes to no memory of this process.
             unsafe { libc::syscall(libc::SYS_futex, self.alarm().as_ptr(), libc::FUTEX_WAKE, 1) };
         }
 
@@ -141,7 +143,7 @@ mod linux {
         now() - start
     }
 
-    /// What the producer does, with nobody waiting, and its parts.
+    /// Measures the work of the producer and its parts while no process waits.
     fn alone(place: &Path, frames: Frames, report: &mut Vec<(&str, Vec<u64>)>) {
         let frame = vec![7; frames.n_atoms * frames.bytes_an_atom];
         let floor = Floor::map(&place.join("floor"), frames);
@@ -172,7 +174,7 @@ mod linux {
         report.extend([("copy", copies), ("checksum", sums), ("publish", publishes), ("take", takes)]);
     }
 
-    /// A process that waits for frames, and tells when it had each.
+    /// A process that waits for frames and reports when it received each of them.
     struct Waiting(Child, ChildStdout);
 
     impl Waiting {
@@ -187,7 +189,7 @@ mod linux {
             waiting
         }
 
-        /// When it had the last frame.
+        /// Returns the time when the process received the last frame.
         fn had(&mut self) -> u64 {
             let mut time = [0; 8];
             self.1.read_exact(&mut time).expect("a process that lives");
@@ -207,7 +209,7 @@ mod linux {
         output.write_all(&time.to_le_bytes()).and_then(|()| output.flush()).expect("somebody who reads");
     }
 
-    /// The other process: tells when it had each frame.
+    /// Runs the other process, which reports when it received each frame.
     fn wait(what: &str, place: &Path, frames: Frames) {
         stay_on(1);
         if what == "futex" {
@@ -228,7 +230,7 @@ mod linux {
         }
     }
 
-    /// How long a frame takes to a process that waits, from before it is copied, and how long its producer.
+    /// Measures how long a frame takes to reach a waiting process, from before it is copied, and how long publishing takes.
     fn awaited(place: &Path, frames: Frames, report: &mut Vec<(&str, Vec<u64>)>) {
         let frame = vec![7; frames.n_atoms * frames.bytes_an_atom];
         let floor = Floor::map(&place.join("floor"), frames);
@@ -246,7 +248,7 @@ mod linux {
             publish(&mut producer, frames, &frame);
             let done = now();
             let to_consumer = sleepers[1].had() - start;
-            // The first touch of each buffer is no measure.
+            // The first access to each buffer is not measured.
             if number >= frames.n_slots {
                 woken.push(to_futex);
                 arrived.push(to_consumer);

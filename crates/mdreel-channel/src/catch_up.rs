@@ -1,10 +1,10 @@
-//! A consumer that finds in staging what the ring does not have: what was there before it came, and what was overwritten before it
-//! was taken.
+//! A consumer that reads from staging what the ring does not have: frames that were published before it joined, and frames that
+//! were overwritten before it took them.
 //!
-//! Frames are handed out in the order of their numbers. As staging gets each frame before the ring does, a gap in the numbers that
-//! the ring shows is looked for in staging, and what is not there either was missed. While such a consumer reads staging, it has
-//! no place in the ring, and the producer does not wait for it. At the end of staging it enters the ring at the first frame that
-//! is there, and skips those which it has had.
+//! The consumer hands out frames in the order of their numbers. Staging gets each frame before the ring does. If the ring shows a
+//! gap in the numbers, the consumer looks for these frames in staging. Frames that are not there either were missed. While the
+//! consumer reads staging, it has no place in the ring, and the producer does not wait for it. At the end of staging, it enters the
+//! ring at the first frame, and skips the frames that it already had.
 
 mod frame;
 
@@ -25,51 +25,51 @@ use frame::Bytes;
 pub use frame::Frame;
 use mdreel_core::error::Result;
 
-/// A consumer that has the ring and the staging of a channel.
+/// A consumer that reads the ring and the staging of a channel.
 #[derive(Debug)]
 pub struct CatchUp {
     path: PathBuf,
     consumer: Consumer,
     staged: Option<Staged>,
-    /// Whether the next frame is looked for in staging.
+    /// Whether the consumer looks for the next frame in staging.
     is_in_staging: bool,
-    /// The number of the frame that comes next.
+    /// The lowest number that the next frame may have.
     wanted: u64,
-    /// The channel has reached this number, so that what is before it and not in staging was missed.
+    /// The number that the channel has reached. Frames before it that are not in staging were missed.
     seen: u64,
-    /// Whether a gap before the next frame counts: not before the first one.
+    /// Whether a gap before the next frame counts as missed. A gap before the first frame does not.
     counts: bool,
-    /// Whether frames were had before, by a member that has come again.
+    /// Whether a member of a group continues after frames that it had received earlier.
     is_resumed: bool,
     missed: u64,
-    /// The numbers that were counted as missed by the last look for a frame.
+    /// The gaps in the numbers that the last search for a frame has counted as missed.
     gaps: Vec<Range<u64>>,
-    /// Of those that were counted as missed, how many nobody had any use for.
+    /// The number of frames that were counted as missed although the group had committed them.
     excused: u64,
-    /// The number of the first frame that was looked at, and how many were counted as missed before it.
+    /// The number of the first frame that was found, and the number of frames that were counted as missed before it.
     first_looked: Option<(u64, u64)>,
-    /// Whether a frame was there that is before the start, so that none of those that had gone was asked for.
+    /// Whether a frame before the start was found, so that no requested frame had been lost before.
     is_from_start: bool,
     start: Start,
-    /// How many frames of the run had gone before the first one that was handed out.
+    /// The number of requested frames of the run that were lost before the first one was handed out.
     n_late: Option<u64>,
 }
 
 #[derive(Debug)]
 struct Staged {
     frames: StagedFrames,
-    /// For frames out of turn.
+    /// A second reader, for frames out of order.
     again: StagedFrames,
 }
 
-/// Where the next frame is; it is not given back yet.
+/// The place where a frame was found. The caller has to give the frame back.
 #[derive(Debug)]
 pub(super) enum Found {
-    /// Borrowed in the ring.
+    /// A frame that is borrowed in the ring.
     Ring(Header),
-    /// Read from staging.
+    /// A frame that was read from staging.
     Staged(Header),
-    /// Read from staging out of turn.
+    /// A frame that was read from staging out of order.
     Again(Header),
     /// No more frames will come.
     End(End),
@@ -78,13 +78,13 @@ pub(super) enum Found {
 /// A frame that is kept while later ones are taken.
 #[derive(Debug)]
 pub(super) enum Kept {
-    /// In the ring, until its pin is let go.
+    /// A frame in the ring, which its pin protects.
     Held(Pinned),
-    /// In memory of its own.
+    /// A copy of a frame.
     Copied(Box<[u8]>),
 }
 
-/// What comes next.
+/// The next frame or the end.
 #[derive(Debug)]
 pub enum Next<'a> {
     /// A frame.
@@ -94,8 +94,8 @@ pub enum Next<'a> {
 }
 
 impl CatchUp {
-    /// Joins the channel in a directory, which may have no producer any more. The first frame that is there is the first one that
-    /// is staged.
+    /// Joins the channel in a directory. The channel need not have a producer any more. With staging, the first available frame is
+    /// the first one that is staged.
     pub fn join(path: &Path, start: Start) -> Result<Self> {
         let mut consumer = Consumer::join(path, start)?;
         let staged = match StagingPlace::of(&Directory::open(path)?)? {
@@ -109,7 +109,8 @@ impl CatchUp {
             Start::Sequence(sequence) => sequence,
             Start::Latest => next_of(&mut consumer)?,
         };
-        // Before the first frame there is none in staging either: a producer that waits for consumers is to see this one.
+        // Before the first frame, staging is empty as well. The consumer then stays in the ring, so that a producer that waits for
+        // consumers sees it.
         let is_in_staging = staged.is_some() && start != Start::Latest && consumer.sequence() > 0;
         if is_in_staging {
             consumer.leave_ring();
@@ -119,7 +120,7 @@ impl CatchUp {
         Ok(all)
     }
 
-    /// Joins the channel in a directory as one who takes only the newest frame of the ring, and never looks into staging.
+    /// Joins the channel in a directory as a consumer that takes only the newest frame of the ring, and never reads staging.
     pub(super) fn join_latest(path: &Path) -> Result<Self> {
         Ok(Self::of(path, Consumer::join_latest(path)?, None, Start::Latest, 0))
     }
@@ -149,7 +150,8 @@ impl CatchUp {
         self.consumer.leave_ring();
     }
 
-    /// Joins behind the frames that were had before: the next has this number, and steps up to `last`, with its epoch, were seen.
+    /// Joins after the frames that were received earlier. The next frame has the number `wanted` or a later one. `last` is the
+    /// epoch and the step of the last frame that was received.
     pub(super) fn resume(path: &Path, wanted: u64, last: Option<(u64, i64)>) -> Result<Self> {
         let mut all = Self::join(path, Start::Sequence(wanted))?;
         all.consumer.set_last(last);
@@ -157,25 +159,25 @@ impl CatchUp {
         Ok(all)
     }
 
-    /// What holds for all frames.
+    /// Returns the properties that all frames share.
     pub fn manifest(&self) -> &Manifest {
         self.consumer.manifest()
     }
 
-    /// Frames that could be had neither from the ring nor from staging any more.
+    /// Returns the number of frames that were available neither in the ring nor in staging any more.
     pub(crate) fn missed(&self) -> u64 {
-        // The ring alone does not count what has gone before its consumer came, and numbers do not count what has gone before its
-        // first frame.
+        // The consumer of the ring does not count frames that were lost before it joined. Gaps in the numbers do not show the
+        // frames that were lost before the first one.
         let counted = if self.staged.is_some() || self.is_resumed { self.missed } else { self.consumer.missed() };
         counted.saturating_sub(self.excused)
     }
 
-    /// How many frames of the run had gone before the first one that was handed out, of those that were asked for.
+    /// Returns the number of requested frames of the run that were lost before the first one was handed out.
     pub fn n_late(&self) -> u64 {
         self.n_late.unwrap_or_default()
     }
 
-    /// Takes note of the first frame that is handed out, and of those that went before it.
+    /// Records a frame that is handed out. For the first one, this also counts the frames that were lost before it.
     fn note(&mut self, header: &Header) {
         if self.n_late.is_none() {
             let asked = match self.start {
@@ -191,18 +193,18 @@ impl CatchUp {
         self.consumer.note(header);
     }
 
-    /// Whether the next frame is looked for in staging.
+    /// Returns whether the consumer looks for the next frame in staging.
     pub fn is_in_staging(&self) -> bool {
         self.is_in_staging
     }
 
-    /// The next frame, or the end; see `Consumer::next`.
+    /// Returns the next frame, or the end; see `Consumer::next`.
     pub fn next(&mut self, at_most: Duration) -> Result<Next<'_>> {
         let found = self.find(at_most)?;
         Ok(self.hand_out(found))
     }
 
-    /// As `next`, of a frame that who asks has to give back.
+    /// Finds the next frame as `next` does. The caller has to give the frame back.
     pub(super) fn find(&mut self, at_most: Duration) -> Result<Found> {
         self.gaps.clear();
         loop {
@@ -213,7 +215,7 @@ impl CatchUp {
         }
     }
 
-    /// Looks once; `None` says that it has to be looked again.
+    /// Looks for the next frame in staging once. Returns `None` if the caller has to look again.
     fn find_in_staging(&mut self) -> Result<Option<Found>> {
         self.consumer.check()?;
         let read = match &mut self.staged {
@@ -235,9 +237,10 @@ impl CatchUp {
         Ok(Some(Found::Staged(header)))
     }
 
-    /// Looks once; `None` says that it has to be looked again.
+    /// Looks for the next frame in the ring once, and waits if there is none. Returns `None` if the caller has to look again.
     fn find_in_ring(&mut self, at_most: Duration) -> Result<Option<Found>> {
-        // Before the look into the ring: what has got its number by then, and is not found there, is not in the ring.
+        // The number is loaded before the ring is read. A frame with a lower number that is not found in the ring afterwards is not
+        // in the ring.
         let published = self.consumer.sequence();
         let has_staging = self.staged.is_some();
         let Some(header) = self.consumer.look()? else {
@@ -265,14 +268,14 @@ impl CatchUp {
         Ok(Some(Found::Ring(header)))
     }
 
-    /// Leaves the ring, which has shown that the channel has reached the number `seen`.
+    /// Leaves the ring for staging. The ring has shown that the channel has reached the number `seen`.
     fn turn_to_staging(&mut self, seen: u64) {
         self.consumer.leave_ring();
         self.seen = seen;
         self.is_in_staging = true;
     }
 
-    /// Takes note that there is nothing before this number any more.
+    /// Records that no frame before this number is available any more.
     fn pass(&mut self, sequence: u64) {
         if self.counts && self.wanted < sequence {
             self.missed += self.consumer.n_missing(self.wanted, sequence);
@@ -281,12 +284,12 @@ impl CatchUp {
         self.wanted = self.wanted.max(sequence);
     }
 
-    /// Whether frames were counted as missed by the last look for a frame.
+    /// Returns whether the last search for a frame has counted frames as missed.
     pub(super) fn has_gaps(&self) -> bool {
         !self.gaps.is_empty()
     }
 
-    /// Counts frames of these gaps that are before this number no more as missed: nobody had any use for them.
+    /// Stops counting frames of these gaps as missed if they are before this number, because the group has committed them.
     pub(super) fn excuse_before(&mut self, sequence: u64) {
         for gap in std::mem::take(&mut self.gaps) {
             self.excused += self.consumer.n_missing(gap.start, gap.end.min(sequence));
@@ -302,7 +305,7 @@ impl CatchUp {
         self.counts = true;
     }
 
-    /// Finds the frame of this number out of turn; `None` if it cannot be had any more.
+    /// Finds the frame with this number out of order. Returns `None` if it is not available any more.
     pub(super) fn find_again(&mut self, sequence: u64) -> Result<Option<Found>> {
         let Some(staged) = &mut self.staged else {
             return Ok(self.consumer.look_back(sequence)?.map(Found::Ring));
@@ -311,24 +314,24 @@ impl CatchUp {
         Ok(header.map(Found::Again))
     }
 
-    /// Whether a frame counts no more, as a restarted simulation begins at its step or before it.
+    /// Returns whether a frame no longer counts because a restarted simulation begins at its step or before it.
     pub(super) fn is_redone(&self, epoch: u64, step: i64) -> bool {
         self.consumer.is_redone(epoch, step)
     }
 
-    /// Has it forgotten which steps were seen, so that those of a restarted simulation are found again.
+    /// Forgets which steps were received, so that those of a restarted simulation are found again.
     pub(super) fn forget_steps(&mut self) {
         self.consumer.set_last(None);
     }
 
-    /// Gives back what was found, and is not handed out.
+    /// Gives back a frame that was found but is not handed out.
     pub(super) fn give_back(&mut self, found: &Found) {
         if matches!(found, Found::Ring(_)) {
             self.consumer.give_back();
         }
     }
 
-    /// What was found, for who keeps it while later frames are taken.
+    /// Keeps a frame that was found while later frames are taken.
     pub(super) fn keep(&mut self, found: &Found) -> Kept {
         let staged = self.staged.as_ref();
         Kept::Copied(match found {
@@ -346,22 +349,22 @@ impl CatchUp {
         })
     }
 
-    /// Gives back a frame of the ring that was held.
+    /// Gives back a frame of the ring that is held.
     pub(super) fn let_go(&mut self, pin: usize) {
         self.consumer.let_go(pin);
     }
 
-    /// How many frames of the ring are held.
+    /// Returns the number of frames of the ring that are held.
     pub(super) fn n_held(&self) -> usize {
         self.consumer.n_held()
     }
 
-    /// The ring, for who holds frames of it.
+    /// Returns the ring, for frames that outlive a borrow of the consumer.
     pub(super) fn ring(&self) -> Arc<RingFile> {
         self.consumer.ring()
     }
 
-    /// What was found, for who gives it back by dropping it.
+    /// Hands out what was found. A frame is given back when it is dropped.
     pub(super) fn hand_out(&mut self, found: Found) -> Next<'_> {
         let staged = self.staged.as_ref();
         let bytes = match found {
@@ -378,7 +381,7 @@ impl CatchUp {
     }
 }
 
-/// The number of the next frame that comes into the ring.
+/// Returns the number of the next frame that comes into the ring.
 fn next_of(consumer: &mut Consumer) -> Result<u64> {
     let published = consumer.sequence();
     let header = consumer.peek()?;

@@ -1,4 +1,4 @@
-//! A consumer of a channel: the analysis' side.
+//! The consumer of a channel, with which an analysis reads its frames.
 
 mod borrowed;
 mod joining;
@@ -25,10 +25,10 @@ pub use borrowed::{Borrowed, Next};
 
 /// The longest sleep before a consumer checks whether the producer is running.
 const LOOK: Duration = Duration::from_millis(250);
-/// So long a consumer looks again and again before it sleeps: about what falling asleep and being woken costs.
+/// The time for which a consumer polls before it sleeps. It is about as long as falling asleep and being woken takes.
 const SPIN: Duration = Duration::from_micros(5);
 
-/// As `Next`, of a frame that who asks has to give back.
+/// The result of `find`. The caller has to give the frame back.
 enum Found {
     Frame(Header),
     End(End),
@@ -40,34 +40,34 @@ pub struct Consumer {
     path: PathBuf,
     ring: Arc<RingFile>,
     segments: SegmentMaps,
-    /// Holds the lock that says that this consumer lives.
+    /// The file of the lock that shows that this consumer is alive.
     locks: Locks,
     manifest: Manifest,
     cursor: usize,
-    /// Whether it takes only the newest frame.
+    /// Whether the consumer takes only the newest frame.
     takes_latest: bool,
-    /// The frame that is wanted next.
+    /// The position of the frame that is wanted next.
     position: u64,
-    /// How many frames the ring had got before that.
+    /// The number of frames that were published before that position.
     ordinal: u64,
-    /// The frame that is borrowed.
+    /// The frame that is borrowed, if there is one.
     borrowed: Option<Pinned>,
-    /// Which pins keep frames that are held while later ones are taken.
+    /// Whether each pin belongs to a frame that is held while later ones are taken.
     held: [bool; N_PINS],
-    /// Whether it has left the ring for now.
+    /// Whether the consumer has left the ring for now.
     is_away: bool,
     missed: Missed,
     start: Start,
-    /// The last step that was handed out, and its epoch.
+    /// The epoch and the step of the last frame that was handed out.
     last: Option<(u64, i64)>,
 }
 
-/// A frame that the producer leaves as it is.
+/// A frame that is pinned, so that the producer does not overwrite it.
 #[derive(Debug)]
 pub(super) struct Pinned {
-    /// Its position.
+    /// The position of the frame.
     position: u64,
-    /// The pin.
+    /// The number of the pin.
     pub pin: usize,
     /// The frame, if it is in a segment of staging.
     mapped: Option<MappedFrame>,
@@ -94,17 +94,18 @@ impl Consumer {
         &self.path
     }
 
-    /// What holds for all frames.
+    /// Returns the properties that all frames share.
     pub(crate) fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Frames that were overwritten before this consumer took them, or that it has passed for a newer one.
+    /// Returns the number of frames that this consumer should have received but has not. They were overwritten first, were skipped
+    /// for a newer frame, or never were in the ring.
     pub(crate) fn missed(&self) -> u64 {
         self.missed.n
     }
 
-    /// How many bytes are mapped.
+    /// Returns the number of mapped bytes.
     pub fn n_bytes(&self) -> usize {
         self.ring.n_bytes()
     }
@@ -113,13 +114,13 @@ impl Consumer {
         &self.ring.protocol().cursors[self.cursor]
     }
 
-    /// A pin that keeps nothing: `hold` leaves one.
+    /// Returns a pin that is not in use. `hold` always leaves one.
     fn free_pin(&self) -> usize {
         self.held.iter().position(|is_held| !is_held).unwrap_or(N_PINS - 1)
     }
 
-    /// Holds the frame that is borrowed until `let_go` is told its pin. `None`, and nothing done, where consumers would then hold so
-    /// many frames that too few slots are left for new ones.
+    /// Holds the borrowed frame until `let_go` is called with its pin. Returns `None` and does nothing if this would leave too few
+    /// pins for this consumer, or too few slots for new frames.
     pub(super) fn hold(&mut self) -> Option<Pinned> {
         if self.n_held() + 2 > N_PINS || self.ring.protocol().is_scarce() {
             return None;
@@ -138,17 +139,17 @@ impl Consumer {
         }
     }
 
-    /// How many frames are held.
+    /// Returns the number of frames that are held.
     pub(super) fn n_held(&self) -> usize {
         self.held.iter().filter(|is_held| **is_held).count()
     }
 
-    /// The ring, for who holds frames of it.
+    /// Returns the ring, for frames that outlive a borrow of the consumer.
     pub(super) fn ring(&self) -> Arc<RingFile> {
         Arc::clone(&self.ring)
     }
 
-    /// As `next`; the frame stays borrowed until `give_back`.
+    /// Finds the next frame as `next` does. The frame stays borrowed until `give_back`.
     fn find(&mut self, at_most: Duration) -> Result<Found> {
         loop {
             let Some(header) = self.look()? else {
@@ -165,7 +166,7 @@ impl Consumer {
         }
     }
 
-    /// Borrows the next frame in the ring, whether it is for this consumer or not; `None` if it is not there yet.
+    /// Borrows the next frame in the ring, even if this consumer skips it. Returns `None` if it is not available yet.
     pub(super) fn look(&mut self) -> Result<Option<Header>> {
         self.locks.check()?;
         let (ring, pin) = (self.ring.protocol(), self.free_pin());
@@ -188,7 +189,7 @@ impl Consumer {
         header.map(Some)
     }
 
-    /// The header of the next frame in the ring, which stays the next one; `None` if it is not there yet.
+    /// Returns the header of the next frame in the ring, which stays the next one. Returns `None` if it is not available yet.
     pub(super) fn peek(&mut self) -> Result<Option<Header>> {
         self.locks.check()?;
         let pin = self.free_pin();
@@ -200,7 +201,7 @@ impl Consumer {
         header.map(Some)
     }
 
-    /// Borrows the frame with this sequence number out of turn; `None` if the ring does not have it any more.
+    /// Borrows the frame with this sequence number out of order. Returns `None` if the ring does not have it any more.
     pub(super) fn look_back(&mut self, sequence: u64) -> Result<Option<Header>> {
         self.locks.check()?;
         let pin = self.free_pin();
@@ -219,8 +220,8 @@ impl Consumer {
         Ok(None)
     }
 
-    /// Borrows the frame at a position, which this pin protects, and returns its header. After an error, the pin has to be given
-    /// back as well.
+    /// Borrows the frame at a position, which this pin protects, and returns its header. The caller also has to give the pin back
+    /// after an error.
     fn borrow(&mut self, position: u64, pin: usize) -> Result<Header> {
         let mapped = self.segments.find(&self.ring, position);
         self.borrowed = Some(Pinned { position, pin, mapped: None });
@@ -230,74 +231,75 @@ impl Consumer {
         FrameView::decode(&self.path, self.bytes()).map(|view| view.header)
     }
 
-    /// The bytes of the frame that is borrowed.
+    /// Returns the bytes of the borrowed frame.
     pub(super) fn bytes(&self) -> &[u8] {
-        // SAFETY: the position is pinned, and is not given back as long as this is borrowed from the consumer.
+        // SAFETY: the position is pinned. The pin cannot be given back while the bytes are borrowed from the consumer.
         self.borrowed.as_ref().map_or(&[], |pinned| unsafe { pinned.bytes(&self.ring) })
     }
 
-    /// Takes note of a frame that is handed out.
+    /// Records the frame that is handed out. No later frame is before the start.
     pub(super) fn note(&mut self, header: &Header) {
         self.start = Start::Earliest;
         self.last = Some((header.epoch, header.step));
     }
 
-    /// Refuses what a forked child must not do.
+    /// Returns an error in a forked child, which must not use the consumer.
     pub(super) fn check(&self) -> Result<()> {
         self.locks.check()
     }
 
-    /// Behaves as if the last frame that was handed out had this epoch and step.
+    /// Sets the epoch and the step of the last frame that was handed out.
     pub(super) fn set_last(&mut self, last: Option<(u64, i64)>) {
         self.last = last;
     }
 
-    /// The number of the frame that is published next.
+    /// Returns the number of the frame that is published next.
     pub(super) fn sequence(&self) -> u64 {
         self.ring.head().sequence.load(Ordering::Acquire)
     }
 
-    /// Whether a frame is not for this consumer: before its start, redone by a later epoch, or seen in an earlier one.
+    /// Returns whether this consumer skips a frame: it is before the start, a later epoch repeats it, or the consumer has received
+    /// its step in an earlier epoch.
     pub(super) fn is_skipped(&self, header: &Header) -> bool {
         let is_seen = self.last.is_some_and(|(epoch, step)| {
-            // The steps of a new run are others.
+            // The steps of a new run are unrelated to the earlier ones.
             let is_new_run = || self.resume_steps(epoch, header.epoch).any(|resume_step| resume_step == i64::MIN);
             epoch < header.epoch && header.step <= step && !is_new_run()
         });
         is_seen || self.is_redone(header.epoch, header.step) || self.is_before_start(header)
     }
 
-    /// Whether a frame is before the start of this consumer.
+    /// Returns whether a frame is before the start of this consumer.
     pub(super) fn is_before_start(&self, header: &Header) -> bool {
         self.start.is_before(header)
     }
 
-    /// Whether a later epoch begins at this step or before it.
+    /// Returns whether an epoch after `epoch` begins at this step or before it.
     pub(super) fn is_redone(&self, epoch: u64, step: i64) -> bool {
         let current = self.ring.head().epoch.load(Ordering::Acquire);
         self.resume_steps(epoch, current).any(|resume_step| resume_step <= step)
     }
 
-    /// How many of the numbers from `from` to before `to` stand for frames that should have come.
+    /// Returns how many of the numbers from `from` to before `to` stand for frames that should have come.
     pub(super) fn n_missing(&self, from: u64, to: u64) -> u64 {
         epochs::n_missing(self.ring.head(), from, to)
     }
 
-    /// With which number the run of an epoch began.
+    /// Returns the number of the frame with which the run of an epoch began.
     pub(super) fn first_of_run(&self, epoch: u64) -> u64 {
         epochs::run_of(self.ring.head(), epoch).first
     }
 
-    /// With which steps the epochs begin that come after `epoch`, up to `last`.
+    /// Returns the resume steps of the epochs after `epoch`, up to `last`.
     fn resume_steps(&self, epoch: u64, last: u64) -> impl Iterator<Item = i64> {
         let later = epoch.saturating_add(1)..=last.min(MOST_EPOCHS as u64 - 1);
         let steps = later.filter_map(|epoch| self.ring.head().resume_steps.get(epoch as usize));
         steps.map(|resume_step| resume_step.load(Ordering::Relaxed).cast_signed())
     }
 
-    /// Gives the frame back that is borrowed.
+    /// Gives back the borrowed frame, if there is one.
     pub(super) fn give_back(&mut self) {
-        // A forked child has a copy of this, but the cursor is its parent's.
+        // A forked child has a copy of this value, but the cursor belongs to its parent.
         if let Some(pinned) = self.borrowed.take()
             && self.locks.is_ours()
         {
@@ -305,7 +307,7 @@ impl Consumer {
         }
     }
 
-    /// Leaves the ring, which then need not wait for this consumer. What is held stays.
+    /// Leaves the ring, so that the producer does not wait for this consumer. Frames that are held stay pinned.
     pub(super) fn leave_ring(&mut self) {
         self.give_back();
         if self.locks.is_ours() {
@@ -314,7 +316,7 @@ impl Consumer {
         }
     }
 
-    /// Enters the ring again, at the first frame that it has.
+    /// Enters the ring again, at its first frame.
     pub(super) fn enter_ring(&mut self) -> Result<()> {
         self.locks.check()?;
         if std::mem::take(&mut self.is_away) {
@@ -323,8 +325,8 @@ impl Consumer {
         Ok(())
     }
 
-    /// Waits for the next frame; returns the end if there is one. Returns as well when the frame with the number `wanted` was
-    /// published without the ring.
+    /// Waits for the next frame, and returns the end if there is one. Also returns when the frame with the number `wanted` was
+    /// published outside the ring.
     pub(super) fn wait(&self, at_most: Duration, wanted: Option<u64>) -> Result<Option<End>> {
         let (ring, head) = (self.ring.protocol(), self.ring.head());
         let is_elsewhere = || wanted.is_some_and(|wanted| self.sequence() > wanted);
@@ -373,7 +375,7 @@ impl Consumer {
 
 impl Drop for Consumer {
     fn drop(&mut self) {
-        // Before the lock goes, which happens when its file is closed.
+        // The cursor is freed before the lock, which is released when its file is closed.
         if self.locks.is_ours() {
             self.ring.protocol().free(self.cursor());
         }

@@ -1,8 +1,8 @@
-//! Frames that are held while later ones are taken: as long as somebody wants them, on whatever thread.
+//! Frames that are held while later ones are taken, for any time and on any thread.
 //!
-//! Each frame that is held has a pin of its own, and the producer skips its slot. Where consumers hold half of the slots, further
-//! frames are copies, so that there is always a slot for a new frame. It is for languages that decide themselves when a value has
-//! gone. Frames from staging are copies, of which no producer knows.
+//! Each frame that is held has its own pin, and the producer skips its slot. If consumers hold half of the slots, further frames
+//! are copied, so that there is always a slot for a new frame. This is for languages with automatic memory management, which decide
+//! when a value is dropped. Frames from staging are copies, of which no producer knows.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,20 +19,20 @@ use super::manifest::Manifest;
 use super::ring_file::RingFile;
 use mdreel_core::error::{Error, Result};
 
-/// A consumer that is there as long as one of its frames is.
+/// A consumer that lives as long as one of its frames does.
 #[derive(Debug)]
 pub struct Holder {
     path: PathBuf,
     manifest: Manifest,
     ring: Arc<RingFile>,
     taker: Mutex<Taker>,
-    /// Pins of frames that nobody wants any more, for whoever has the consumer to give them back.
+    /// The pins of frames that were dropped. The next thread that locks the consumer gives them back.
     returned: Mutex<Vec<usize>>,
-    /// Whether it has left the ring for good.
+    /// Whether the consumer has left the ring for good.
     has_left: AtomicBool,
 }
 
-/// Who takes the frames.
+/// The consumer that takes the frames.
 #[derive(Debug)]
 enum Taker {
     Alone(Box<CatchUp>),
@@ -62,7 +62,7 @@ impl Taker {
     }
 }
 
-/// What comes next.
+/// The next frame or the end.
 #[derive(Debug)]
 pub enum HeldNext {
     /// A frame.
@@ -98,12 +98,12 @@ impl Holder {
         Arc::new(Holder { path: path.to_owned(), manifest, ring, taker, returned, has_left })
     }
 
-    /// What holds for all frames.
+    /// Returns the properties that all frames share.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// Frames that could not be had any more.
+    /// Returns the number of frames that were not available any more.
     pub fn missed(&self) -> u64 {
         match &*lock(&self.taker) {
             Taker::Alone(reader) => reader.missed(),
@@ -111,23 +111,23 @@ impl Holder {
         }
     }
 
-    /// Frames of the run that had gone before the first one was handed out.
+    /// Returns the number of requested frames of the run that were lost before the first one was handed out.
     pub fn n_late(&self) -> u64 {
         lock(&self.taker).reader().n_late()
     }
 
-    /// Frames of the ring that are held.
+    /// Returns the number of frames of the ring that are held.
     pub fn n_held(&self) -> usize {
         let mut taker = lock(&self.taker);
         self.settle(&mut taker);
         taker.reader().n_held()
     }
 
-    /// The next frame, or the end; see `Consumer::next`.
+    /// Returns the next frame, or the end; see `Consumer::next`.
     pub fn next(self: &Arc<Self>, at_most: Duration) -> Result<HeldNext> {
         let mut taker = lock(&self.taker);
         self.settle(&mut taker);
-        // Known once the lock is there: a thread that was about to ask must not bring the consumer back into the ring.
+        // This is checked under the lock: a thread that was about to call `next` must not bring the consumer back into the ring.
         self.check_open()?;
         let found = taker.find(at_most);
         let next = found.map(|found| {
@@ -143,19 +143,20 @@ impl Holder {
         next
     }
 
-    /// Leaves the ring, so that no producer waits for what was not taken. Frames that are held stay as they are.
+    /// Leaves the ring, so that no producer waits for this consumer. Frames that are held stay unchanged.
     pub fn leave(&self) {
         let mut taker = lock(&self.taker);
         self.settle(&mut taker);
         self.has_left.store(true, Ordering::Relaxed);
         taker.reader_mut().leave();
         if let Taker::Member(member) = &mut *taker {
-            // A lock that stays says that this member is still there, until its frames have gone.
+            // If a lock cannot be released, other members see this member as alive until its frames are dropped.
             let _ = member.step_aside();
         }
     }
 
-    /// Commits frames that were handed out to a member; see `Member::commit_through`. Without `through`, all of them.
+    /// Commits frames that were handed out to a member, up to `through`; see `Member::commit_through`. Without `through`, commits
+    /// all of them.
     pub fn commit(&self, through: Option<Identity>, blob: &[u8]) -> Result<()> {
         let mut taker = lock(&self.taker);
         self.check_open()?;
@@ -166,7 +167,7 @@ impl Holder {
         }
     }
 
-    /// What a member has committed.
+    /// Returns the last commit of the member.
     pub fn state(&self) -> Result<State> {
         match &*lock(&self.taker) {
             Taker::Member(member) => Ok(member.state().clone()),
@@ -174,7 +175,7 @@ impl Holder {
         }
     }
 
-    /// What the members of the group have committed; see `Member::states`.
+    /// Returns the last commits of all members of the group; see `Member::states`.
     pub fn states(&self) -> Result<Vec<(String, State)>> {
         match &*lock(&self.taker) {
             Taker::Member(member) => member.states(),
@@ -193,14 +194,14 @@ impl Holder {
         Error::mismatch("the consumer is in no group, so that it cannot commit").in_file(&self.path)
     }
 
-    /// Gives back what nobody wants any more.
+    /// Gives back the pins of frames that were dropped.
     fn settle(&self, taker: &mut Taker) {
         let returned = std::mem::take(&mut *lock(&self.returned));
         returned.into_iter().for_each(|pin| taker.reader_mut().let_go(pin));
     }
 }
 
-/// A frame that nobody can overwrite while this lives.
+/// A frame that the producer cannot overwrite while this value lives.
 #[derive(Debug)]
 pub struct Held {
     holder: Arc<Holder>,
@@ -209,21 +210,21 @@ pub struct Held {
 }
 
 impl Held {
-    /// The frame's header.
+    /// Returns the header of the frame.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The bytes of the frame. They stay where they are.
+    /// Returns the bytes of the frame. Their address does not change.
     pub fn bytes(&self) -> &[u8] {
         match &self.kept {
-            // SAFETY: the position is held until this is dropped.
+            // SAFETY: the position is pinned until this value is dropped.
             Kept::Held(pinned) => unsafe { pinned.bytes(&self.holder.ring) },
             Kept::Copied(bytes) => bytes,
         }
     }
 
-    /// The frame with its sections.
+    /// Returns the frame with its sections.
     pub fn view(&self) -> Result<FrameView<'_>> {
         FrameView::decode(&self.holder.path, self.bytes())
     }
@@ -233,7 +234,7 @@ impl Drop for Held {
     fn drop(&mut self) {
         let Kept::Held(pinned) = &self.kept else { return };
         lock(&self.holder.returned).push(pinned.pin);
-        // Who waits for the next frame meanwhile gives it back when that has come, or has not.
+        // If another thread waits for the next frame meanwhile, that thread gives the pin back after its wait.
         if let Ok(mut taker) = self.holder.taker.try_lock() {
             self.holder.settle(&mut taker);
         }

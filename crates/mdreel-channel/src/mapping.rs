@@ -1,4 +1,4 @@
-//! Memory that processes share: a file that is mapped.
+//! Memory that processes share by mapping a file.
 
 use std::fs::File;
 use std::ops::Range;
@@ -15,21 +15,22 @@ fn page_size() -> usize {
     usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(1 << 16)
 }
 
-/// Types of which a stretch of shared memory may be seen as values.
+/// Types as which a range of shared memory may be viewed.
 ///
 /// # Safety
 ///
-/// The type consists of atomic integers in the order of `repr(C)`: any bytes are a value, and who else writes to them is no race.
+/// The type consists of atomic integers and is `repr(C)`. Any bytes are then a valid value, and writes by other processes are no
+/// data race.
 pub(super) unsafe trait Shared {}
 
-// SAFETY: atomic integers only.
+// SAFETY: the type consists of atomic integers only.
 unsafe impl Shared for Cursor {}
-// SAFETY: atomic integers only.
+// SAFETY: the type consists of atomic integers only.
 unsafe impl Shared for Room {}
-// SAFETY: atomic integers only.
+// SAFETY: the type consists of atomic integers only.
 unsafe impl Shared for Stamp {}
 
-/// A file in memory, for as long as this lives.
+/// A file that is mapped into memory as long as this value lives.
 #[derive(Debug)]
 pub(super) struct Mapping {
     start: NonNull<u8>,
@@ -37,13 +38,14 @@ pub(super) struct Mapping {
     is_writable: bool,
 }
 
-// SAFETY: the memory belongs to no thread; what is handed out of it obeys the borrow of the mapping.
+// SAFETY: the memory belongs to no thread, and all references to it obey the borrow of the mapping.
 unsafe impl Send for Mapping {}
-// SAFETY: as above; through a shared borrow only atomic integers are written.
+// SAFETY: as above. Only atomic integers are written through a shared borrow.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Maps the first `length` bytes of a file, which must have them: a touch beyond the end of a file is a signal.
+    /// Maps the first `length` bytes of a file. Returns an error if the file is shorter, because an access beyond its end would
+    /// raise a signal.
     pub(super) fn new(path: &Path, file: &File, length: usize, is_writable: bool) -> Result<Self> {
         let there = file.metadata().map_err(|error| Error::io(path, error))?.len();
         if length == 0 || there < length as u64 {
@@ -51,7 +53,7 @@ impl Mapping {
         }
         let protection = if is_writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
         let (flags, descriptor) = (libc::MAP_SHARED, file.as_raw_fd());
-        // SAFETY: the kernel chooses an address where nothing is; the descriptor is open.
+        // SAFETY: the kernel chooses an address that is not in use, and the descriptor is open.
         let start = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, descriptor, 0) };
         match NonNull::new(start.cast::<u8>()) {
             Some(start) if start.as_ptr().cast() != libc::MAP_FAILED => Ok(Mapping { start, length, is_writable }),
@@ -59,11 +61,11 @@ impl Mapping {
         }
     }
 
-    /// Has the kernel map all pages now: otherwise each costs a fault when it is first touched, in the midst of a frame. Systems
-    /// that cannot be asked (Linux before 5.14) change nothing but time.
+    /// Asks the kernel to map all pages now. Otherwise, each page causes a fault when it is first accessed, while a frame is being
+    /// written or read. Linux before 5.14 refuses the request, which only costs time later.
     pub(super) fn populate(&self) {
         let advice = if self.is_writable { libc::MADV_POPULATE_WRITE } else { libc::MADV_POPULATE_READ };
-        // SAFETY: this is what was mapped; pages are read or written as they are, which changes no byte.
+        // SAFETY: the range is the whole mapping. The kernel touches its pages without changing a byte.
         unsafe { libc::madvise(self.start.as_ptr().cast(), self.length, advice) };
     }
 
@@ -92,46 +94,46 @@ impl Mapping {
         (unsafe { self.start.as_ptr().add(first) }, range.end - first)
     }
 
-    /// How many bytes it has.
+    /// Returns the number of mapped bytes.
     pub(super) fn len(&self) -> usize {
         self.length
     }
 
-    /// `n` values from the byte `at` on.
+    /// Returns `n` values, the first of which begins at the byte `at`.
     pub(super) fn values<T: Shared>(&self, at: usize, n: usize) -> &[T] {
         let end = n.checked_mul(size_of::<T>()).and_then(|length| at.checked_add(length));
         assert!(end.is_some_and(|end| end <= self.length) && at.is_multiple_of(align_of::<T>()));
-        // SAFETY: inside of the mapping, which begins at a page, and aligned, as was just seen; any bytes are values of the type,
-        // which others may write.
+        // SAFETY: the assertion shows that the values lie in the mapping and are aligned, because the mapping begins at a page. Any
+        // bytes are valid values of the type, and other processes may write to them.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(at).cast(), n) }
     }
 
-    /// Bytes of a slot that is borrowed, or of one's own.
+    /// Returns the bytes in a range.
     ///
     /// # Safety
     ///
-    /// Nobody may write to these bytes while they are borrowed: the protocol has to have said so.
+    /// No party writes to these bytes while they are borrowed. The protocol has to ensure this.
     pub(super) unsafe fn bytes(&self, range: Range<usize>) -> &[u8] {
         assert!(range.start <= range.end && range.end <= self.length);
-        // SAFETY: inside of the mapping; that nobody writes is the caller's promise.
+        // SAFETY: the range lies in the mapping. The caller promises that no party writes to it.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(range.start), range.len()) }
     }
 
-    /// Bytes of a slot that was claimed.
+    /// Returns the bytes in a range for writing.
     ///
     /// # Safety
     ///
-    /// Nobody may read or write these bytes while they are borrowed: the protocol has to have said so.
+    /// No other party reads or writes these bytes while they are borrowed. The protocol has to ensure this.
     pub(super) unsafe fn bytes_mut(&mut self, range: Range<usize>) -> &mut [u8] {
         assert!(self.is_writable && range.start <= range.end && range.end <= self.length);
-        // SAFETY: inside of the mapping, which may be written; that nobody else touches the bytes is the caller's promise.
+        // SAFETY: the range lies in the mapping, which is writable. The caller promises that no other party accesses the bytes.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().add(range.start), range.len()) }
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: this is what was mapped, and all borrows of it have ended.
+        // SAFETY: this range was mapped by `new`, and all borrows of it have ended.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.length) };
     }
 }
@@ -142,7 +144,7 @@ mod tests {
 
     const LENGTH: usize = 1 << 20;
 
-    /// How many bytes of the file at `path` this process has mapped pages for.
+    /// Returns how many bytes of the file at `path` are in pages that this process has mapped.
     fn mapped(path: &Path) -> usize {
         let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
         let (_, of_file) = maps.split_once(path.to_str().unwrap()).unwrap();
@@ -150,7 +152,7 @@ mod tests {
         line.split_whitespace().nth(1).unwrap().parse::<usize>().unwrap() << 10
     }
 
-    /// Whether the kernel can be asked: Linux 5.14.
+    /// Returns whether the kernel supports the requests, as Linux does since version 5.14.
     fn can_be_asked() -> bool {
         let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
         let mut numbers = release.split(['.', '-']).map_while(|number| number.trim().parse::<u32>().ok());

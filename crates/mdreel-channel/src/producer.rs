@@ -1,4 +1,4 @@
-//! The producer of a channel: the simulation's side.
+//! The producer of a channel, with which a simulation publishes its frames.
 
 mod arrival;
 mod claiming;
@@ -23,65 +23,66 @@ use super::staging::{Durability, Staging};
 use arrival::Arrival;
 use mdreel_core::error::{Error, Result};
 
-/// The first step of a producer that begins a new run: frames of before do not count.
+/// The resume step of a producer that begins a new run, in which frames of earlier epochs do not count.
 const NEW_RUN: i64 = i64::MIN;
 
-/// Takes the bytes of a frame for which the ring has no room.
+/// A function that takes the bytes of a frame for which the ring has no room.
 pub(crate) type Spill = Box<dyn FnMut(&[u8]) -> Result<()> + Send>;
 
-/// What happens when the ring is full.
+/// The policy for a full ring.
 pub enum Policy {
-    /// Wait for the slowest consumer, for at most as long; then the frame is refused with `StreamTimeout`.
+    /// The producer waits for its consumers for at most this time. After that, it returns `StreamTimeout` and does not publish the
+    /// frame.
     Block(Duration),
-    /// Overwrite the oldest frame that no consumer holds, which is counted, and never wait. Where consumers hold all slots, the new
-    /// frame is dropped.
+    /// The producer never waits. It overwrites the oldest frame that no consumer holds, and counts the frame as dropped if a
+    /// consumer has not taken it yet. If consumers hold all slots, the new frame is dropped.
     DropOldest,
-    /// Hand the frame to a function.
+    /// The producer passes the frame to a function.
     Spill(Spill),
 }
 
-/// How a producer opens its channel.
+/// The settings with which a producer opens its channel.
 pub struct Settings {
-    /// The size of the ring; of a channel that is there, it has to be the same.
+    /// The size of the ring. It must match the size of an existing channel.
     pub geometry: Geometry,
-    /// What holds for all frames; of a channel that is there, it has to be the same.
+    /// The properties that all frames share. They must match the properties of an existing channel.
     pub manifest: Manifest,
-    /// What happens when the ring is full.
+    /// The policy for a full ring.
     pub policy: Policy,
-    /// The first step that this producer publishes: consumers skip frames of earlier epochs from there on.
+    /// The first step that this producer publishes. Consumers skip frames of earlier epochs from this step on.
     pub resume_step: i64,
-    /// Where frames are kept before they are published; `None` for the ring alone.
+    /// The staging to which frames are written before they are published; `None` for the ring alone.
     pub staging: Option<Staging>,
 }
 
-/// What a simulation knows of a frame.
+/// The properties of a frame that the simulation provides.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Moment {
-    /// The step.
+    /// The step of the simulation.
     pub step: i64,
-    /// Time, ps.
+    /// The time in ps.
     pub time: f64,
-    /// The row vectors of the cell, Å.
+    /// The row vectors of the cell in Å.
     pub cell: Option<[f64; 9]>,
 }
 
-/// Where a frame is when `publish` returns.
+/// The result of publishing a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Published {
     /// The number of the frame.
     pub sequence: u64,
-    /// What the frame survives.
+    /// The durability that the frame has reached.
     pub level: Durability,
-    /// Whether the ring was full, so that the frame went to the function of `Policy::Spill`, and not into the ring.
+    /// Whether the ring was full, so that the frame went to the function of `Policy::Spill` and not into the ring.
     pub is_spilled: bool,
     /// Whether consumers held all slots, so that the frame was dropped, or is in staging alone.
     pub is_dropped: bool,
 }
 
-/// A frame that was staged and not published.
+/// The header and the bytes of a frame that was staged but not published.
 type Unseen = (Header, Vec<u8>);
 
-/// The one who publishes frames.
+/// A producer, which publishes the frames of a channel.
 pub struct Producer {
     path: PathBuf,
     directory: Directory,
@@ -92,19 +93,19 @@ pub struct Producer {
     manifest: Manifest,
     epoch: u64,
     scratch: Vec<u8>,
-    /// Of a relay: the frame that is coming.
+    /// The frame that a relay is receiving.
     arrival: Option<Arrival>,
     /// The last step that was published in this epoch.
     last_step: Option<i64>,
-    /// Since when it has waited for room.
+    /// The time when the producer began to wait for room; `None` if it does not wait.
     waits: Option<Instant>,
-    /// When it was last looked for dead consumers for which frames were dropped.
+    /// The time when the producer last looked for dead consumers after it had dropped frames.
     freed: Option<Instant>,
 }
 
 impl Producer {
-    /// Opens the channel in a directory, which is made if it is not there. Of a channel whose producer has died or has ended it,
-    /// this begins the next epoch. That of a running producer is refused.
+    /// Opens the channel in a directory, and creates the directory if it does not exist. If an earlier producer of the channel has
+    /// died or has ended it, this begins the next epoch. Returns an error if the channel has a running producer.
     pub fn open(path: &Path, settings: Settings) -> Result<Self> {
         let resume_step = settings.resume_step;
         let mut producer = Self::enter(path, settings)?;
@@ -112,7 +113,7 @@ impl Producer {
         Ok(producer)
     }
 
-    /// Takes the place of the producer, in the epoch that the channel is in.
+    /// Becomes the producer of the channel without beginning an epoch.
     fn enter(path: &Path, settings: Settings) -> Result<Self> {
         let directory = Directory::create(path)?;
         let Settings { geometry, manifest, policy, mut staging, .. } = settings;
@@ -160,7 +161,7 @@ impl Producer {
         })
     }
 
-    /// Begins an epoch behind all that the ring and the staging have seen.
+    /// Begins an epoch, whose numbers follow all numbers in the ring and in staging.
     fn begin_epoch(&mut self, resume_step: i64) -> Result<()> {
         let n_before = self.ring.head().n_epochs.load(Ordering::Relaxed);
         let (next, unseen) = self.count_on(n_before > 0)?;
@@ -169,7 +170,7 @@ impl Producer {
             return Err(self.staging_without_channel(next));
         }
         if n_before == 0 {
-            // Of a ring that has gone, nobody knows the numbers.
+            // The first numbers of the earlier epochs were lost with the old ring.
             let head = self.ring.head();
             let unknown = head.first_sequences.iter().take(steps.len()).skip(1);
             unknown.for_each(|first| first.store(UNCERTAIN, Ordering::Release));
@@ -195,7 +196,7 @@ impl Producer {
         Error::mismatch(format!("{found}: {advice}")).in_file(&self.path)
     }
 
-    /// The first step of each epoch so far.
+    /// Returns the resume step of each epoch so far.
     fn resume_steps(&self) -> Result<Vec<i64>> {
         let head = self.ring.head();
         let n_before = head.n_epochs.load(Ordering::Relaxed);
@@ -203,11 +204,12 @@ impl Producer {
             let words = head.resume_steps.iter().take(n_before.min(MOST_EPOCHS as u64) as usize);
             return Ok(words.map(|word| word.load(Ordering::Relaxed).cast_signed()).collect());
         }
-        // A channel that has been opened before, and has gone with the memory of the machine.
+        // The channel may have been opened before and been lost with the memory of the machine. In this case, the staging knows the
+        // steps.
         self.staging.as_ref().map_or_else(|| Ok(Vec::new()), Staging::resume_steps)
     }
 
-    /// Makes the last of these epochs the present one.
+    /// Sets the resume steps of all epochs, and makes the last epoch the current one.
     fn set_epochs(&mut self, steps: &[i64]) -> Result<()> {
         if steps.len() > MOST_EPOCHS {
             let message = format!("a channel may be opened {MOST_EPOCHS} times");
@@ -222,30 +224,31 @@ impl Producer {
         }
         self.epoch = steps.len().saturating_sub(1) as u64;
         head.n_epochs.store(steps.len() as u64, Ordering::Relaxed);
-        // Before the epoch: who knows of that, and skips what it will compute again, does not take the old end for its own.
+        // The end is cleared before the epoch is set. A consumer that sees the new epoch skips the frames that the simulation
+        // computes again, and must not take the old end for the end of the new epoch.
         head.end.store(0, Ordering::Release);
         head.epoch.store(self.epoch, Ordering::Release);
         Ok(())
     }
 
-    /// Counts on from a number.
+    /// Continues with the number `next`.
     fn begin_at(&self, next: u64) {
         let head = self.ring.head();
         head.sequence.store(next, Ordering::Release);
-        // A producer that died in its sleep has left this; its successor is awake.
+        // A producer that died while it waited has left these values. This producer does not wait.
         head.control.sleeps.store(0, Ordering::Relaxed);
         head.waits_since.store(0, Ordering::Relaxed);
     }
 
-    /// The number of the next frame, behind those that were published or staged; and the frame that was staged by a producer of this
-    /// ring, which died before it was published.
+    /// Returns the number of the next frame, which follows all frames that were published or staged. Also returns the last staged
+    /// frame if an earlier producer of this ring died before it published the frame.
     fn count_on(&mut self, is_old_ring: bool) -> Result<(u64, Option<Unseen>)> {
         let n_published = self.ring.head().control.head.load(Ordering::Relaxed);
         let mut next = self.ring.head().sequence.load(Ordering::Relaxed);
         if let Some(last) = n_published.checked_sub(1) {
             let sequence = match self.ring.in_segment(last) {
                 Some(place) => place.sequence,
-                // SAFETY: only this producer writes to slots, and not before it has claimed one.
+                // SAFETY: only this producer writes to slots, and only after it has claimed one.
                 None => FrameView::decode(&self.path, unsafe { self.ring.frame(last) })?.header.sequence,
             };
             next = next.max(sequence.saturating_add(1));
@@ -268,35 +271,37 @@ impl Producer {
         Ok((next, unseen))
     }
 
-    /// Publishes a frame that has reached its level, but was not published before its producer died. Where there is no room for it,
-    /// it is in staging only, as if it had been spilled.
+    /// Publishes a frame that had reached its durability when its producer died. If the ring has no room, the frame stays in
+    /// staging only, as if it had been spilled.
     fn publish_late(&mut self, frame: &[u8]) -> Result<()> {
         let mut arriving = Arriving::begin(&self.path, frame, frame.len())?;
         let Ok(position) = self.ring.protocol().claim(false) else { return Ok(()) };
         self.release(position);
         let copy = |slot: &mut [u8]| arriving.copy(&self.path, frame, slot).map(|()| frame.len());
-        // SAFETY: the position was claimed just now.
+        // SAFETY: the position was claimed above.
         unsafe { self.ring.write(position, copy) }?;
         self.ring.protocol().publish(position);
         Ok(())
     }
 
-    /// The incarnation.
+    /// Returns the number of the current epoch.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// Frames that were overwritten before every consumer had seen them, or that came when consumers held all slots.
+    /// Returns the number of frames that were overwritten before every consumer had seen them, or that arrived while consumers held
+    /// all slots.
     pub fn dropped(&self) -> u64 {
         self.ring.head().control.dropped.load(Ordering::Relaxed)
     }
 
-    /// How far the slowest consumer is behind, in frames; `None` without consumers.
+    /// Returns how many frames the slowest consumer is behind; `None` without consumers.
     pub fn lag(&self) -> Option<u64> {
         self.ring.protocol().lag()
     }
 
-    /// Publishes a frame: one copy into its slot, one store. Returns when it has reached its level of durability.
+    /// Publishes a frame, and returns when it has reached its level of durability. Without staging, the data is copied once, into
+    /// the slot of the frame.
     pub fn publish(&mut self, moment: &Moment, sections: &[Section<'_>]) -> Result<Published> {
         self.locks.check()?;
         if let Some(last) = self.last_step
@@ -326,19 +331,20 @@ impl Producer {
         };
         let level = self.write(position, &header, sections)?;
         self.ring.protocol().publish(position);
-        // Behind the head: a consumer that finds this number passed, and nothing in the ring, knows that the frame is not there.
+        // The number is stored after the head: a consumer that finds this number passed, but no frame in the ring, knows that the
+        // ring does not have the frame.
         self.ring.head().sequence.store(sequence + 1, Ordering::Release);
         Ok(Published { sequence, level, is_spilled: false, is_dropped: false })
     }
 
-    /// Publishes a frame for which the ring has no room.
+    /// Publishes a frame for which the ring has no room, to the function of `Policy::Spill` and to staging.
     fn leave_out(&mut self, header: &Header, sections: &[Section<'_>]) -> Result<Published> {
         let sequence = header.sequence;
         let length = frame_len(sections.iter().map(|section| section.bytes.len())).unwrap_or(0);
         self.scratch.resize(length, 0);
         let length = encode(header, sections, &mut self.scratch)?;
         let bytes = &self.scratch[..length];
-        // What is staged has been published: the function, which may refuse the frame, comes first.
+        // A staged frame counts as published. The function may refuse the frame, so it is called first.
         let is_spilled = match &mut self.policy {
             Policy::Spill(spill) => spill(bytes).map(|()| true)?,
             _ => false,
@@ -349,18 +355,18 @@ impl Producer {
             self.ring.head().control.dropped.fetch_add(1, Ordering::Relaxed);
         }
         self.ring.head().sequence.store(sequence + 1, Ordering::Release);
-        // Who waits, and reads staging, finds the frame there.
+        // A waiting consumer that reads staging finds the frame there.
         self.ring.protocol().ring_arrival();
         Ok(Published { sequence, level, is_spilled, is_dropped })
     }
 
-    /// How many consumers live that take every frame.
+    /// Returns the number of live consumers that take every frame.
     pub fn n_consumers(&self) -> Result<usize> {
         self.free_the_dead()?;
         Ok(self.ring.protocol().lags().count())
     }
 
-    /// Writes the end record and wakes the consumers. What staging holds is written to the disk.
+    /// Writes the end record and wakes the consumers. Staged frames are synced to the disk first.
     pub fn end(mut self, end: &End) -> Result<()> {
         self.locks.check()?;
         if let Some(staging) = &mut self.staging {
@@ -371,7 +377,7 @@ impl Producer {
         Ok(())
     }
 
-    /// Leaves the channel without an end record, as a producer that dies, and tells its consumers the reason.
+    /// Leaves the channel without an end record, as a producer does that dies, and tells its consumers the reason.
     pub fn leave(self, reason: &str) -> Result<()> {
         self.locks.check()?;
         loss::write(&self.directory, reason);

@@ -1,4 +1,4 @@
-//! The files of a ring: what is in them, how they are made, and what is checked before they are believed.
+//! The files of a ring: their layout, their creation, and the checks before they are used.
 
 use std::fs::OpenOptions;
 use std::ops::Range;
@@ -14,18 +14,18 @@ use mdreel_core::error::{Error, Result};
 const MAGIC: u64 = u64::from_le_bytes(*b"MDREELRG");
 const VERSION: u64 = 4;
 const PAGE: usize = 4096;
-/// Bytes of a slot before its frame: a [`SlotHead`].
+/// The length of the [`SlotHead`] before the frame in a slot.
 const PREFIX: usize = size_of::<SlotHead>();
-/// More slots than this are not a ring.
+/// The highest number of slots. A file with more slots is not a ring.
 const MOST_SLOTS: u64 = 1 << 20;
-/// More bytes than this are not a ring.
+/// The highest number of bytes in all slots. A file with more bytes is not a ring.
 const MOST_BYTES: u64 = 1 << 44;
-/// How many consumers there may be at a time.
+/// The highest number of consumers at a time.
 pub const N_CURSORS: usize = 1024;
-/// How often a producer may restart.
+/// The highest number of epochs, and so the number of times that a channel may be opened.
 pub(crate) const MOST_EPOCHS: usize = 64;
 const REASON_WORDS: usize = 32;
-/// The longest reason that an end record keeps.
+/// The number of bytes of the longest reason in an end record.
 pub(crate) const MOST_REASON: usize = REASON_WORDS * 8;
 
 /// The first page of the ring's file.
@@ -36,34 +36,34 @@ pub(super) struct RingHead {
     version: AtomicU64,
     n_slots: AtomicU64,
     slot_len: AtomicU64,
-    /// The stream.
+    /// The number of the stream.
     pub stream: AtomicU64,
     /// The number of the next frame of the stream.
     pub sequence: AtomicU64,
-    /// The current epoch; written after its entry in `resume_steps`.
+    /// The current epoch. It is written after its entry in `resume_steps`.
     pub epoch: AtomicU64,
-    /// How many entries `resume_steps` has.
+    /// The number of entries in `resume_steps`.
     pub n_epochs: AtomicU64,
-    /// 0 while frames come; else how it ended. Written after the reason.
+    /// 0 while frames may come, and otherwise the number of the way in which the channel ended. It is written after the reason.
     pub end: AtomicU64,
-    /// What the protocol works with.
+    /// The state that the producer writes for the protocol.
     pub control: Control,
-    /// Bytes of the reason.
+    /// The length of the reason in bytes.
     pub reason_len: AtomicU64,
-    /// The reason, as bytes.
+    /// The bytes of the reason.
     pub reason: [AtomicU64; REASON_WORDS],
-    /// From which step on each epoch goes.
+    /// The first step of each epoch.
     pub resume_steps: [AtomicU64; MOST_EPOCHS],
-    /// With which number of a frame each epoch began.
+    /// The number of the first frame of each epoch, perhaps with the flag `UNCERTAIN`.
     pub first_sequences: [AtomicU64; MOST_EPOCHS],
-    /// Since when the producer has waited for room, in ns of the clock of `clock`; 0 while it does not.
+    /// The time when the producer began to wait for room, in ns on the clock of the module `clock`; 0 while it does not wait.
     pub waits_since: AtomicU64,
-    /// When it was last seen to wait, on the same clock.
+    /// The last time at which the producer showed that it was waiting, on the same clock.
     pub waited_at: AtomicU64,
-    /// When the run has ended, in ms since 1970; 0 if that is not known. Written before the end.
+    /// The time when the run ended, in ms since 1970; 0 if it is unknown. It is written before the end.
     pub ended_at: AtomicU64,
-    /// Of a relay: so many numbers from the first one of each epoch on stand for frames that nobody misses: they were published in an
-    /// epoch before, or are published again in this one.
+    /// For each epoch, how many numbers a relay has passed over, from the first number of the epoch on. Their frames are not
+    /// missing: they were published in an earlier epoch, or are published again in this one.
     pub n_passed: [AtomicU64; MOST_EPOCHS],
     /// Number of mapped segment files that the producer has deleted. Consumers unmap their files when it changes.
     pub n_deleted_files: AtomicU64,
@@ -104,14 +104,14 @@ pub(super) struct InSegment {
 /// The size of a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Geometry {
-    /// How many frames it holds; at least 2.
+    /// The number of slots, each of which holds one frame; at least 2.
     pub n_slots: u64,
-    /// The longest frame, in bytes.
+    /// The length of the longest frame in bytes.
     pub slot_len: u64,
 }
 
 impl Geometry {
-    /// What another size has that differs from this one, of the channel, in words.
+    /// Describes how the given size differs from this one, which is the size of the channel.
     pub(super) fn difference(self, given: Geometry) -> String {
         if self.n_slots != given.n_slots {
             return format!("the channel has {} slots, you gave {}", self.n_slots, given.n_slots);
@@ -124,7 +124,7 @@ impl Geometry {
         (PREFIX as u64 + self.slot_len).next_multiple_of(PAGE as u64)
     }
 
-    /// Bytes before the slots: the head, and a stamp for each slot.
+    /// Returns the number of bytes before the slots: the head, and a stamp for each slot.
     fn before_slots(self) -> u64 {
         PAGE as u64 + (self.n_slots * size_of::<Stamp>() as u64).next_multiple_of(PAGE as u64)
     }
@@ -143,12 +143,12 @@ impl Geometry {
     }
 }
 
-// SAFETY: atomic integers only.
+// SAFETY: the type consists of atomic integers only.
 unsafe impl Shared for RingHead {}
-// SAFETY: atomic integers only.
+// SAFETY: the type consists of atomic integers only.
 unsafe impl Shared for SlotHead {}
 
-/// A ring and its cursors in memory.
+/// The mapped files of a ring and its cursors.
 #[derive(Debug)]
 pub(super) struct RingFile {
     ring: Mapping,
@@ -161,7 +161,7 @@ const _: () = assert!(size_of::<RingHead>() <= PAGE, "the head has a page");
 const CURSORS_LEN: usize = size_of::<Room>() + N_CURSORS * size_of::<Cursor>();
 
 impl RingFile {
-    /// Makes the files of a new ring. The ring's own is last: with it, all of the channel is there.
+    /// Creates the files of a new ring. The file of the ring itself comes last: once it exists, the channel is complete.
     pub(super) fn create(directory: &Directory, geometry: Geometry, stream: u64) -> Result<()> {
         let length = geometry.length(directory)?;
         directory.place_file("cursors", CURSORS_LEN as u64, |path, file| {
@@ -179,14 +179,14 @@ impl RingFile {
             for (word, value) in words.into_iter().chain(sizes) {
                 word.store(value, Ordering::Relaxed);
             }
-            // The first touch of each page is paid here, not by the first frames.
-            // SAFETY: the file has no name yet, so that nobody else has it.
+            // The first access to each page is slow. It happens here, and not while the first frames are written.
+            // SAFETY: the file does not have its final name yet, so that no other party has mapped it.
             unsafe { ring.bytes_mut(PAGE..length) }.iter_mut().step_by(PAGE).for_each(|byte| *byte = 0);
             Ok(())
         })
     }
 
-    /// Opens the files of a ring. Only the producer may write to the ring.
+    /// Opens the files of a ring. Only the producer may write to the ring itself.
     pub(super) fn open(directory: &Directory, is_producer: bool) -> Result<Self> {
         let path = directory.join("ring");
         let file = directory.open_file("ring", OpenOptions::new().read(true).write(is_producer))?;
@@ -207,22 +207,21 @@ impl RingFile {
         Ok(RingFile { ring, cursors, geometry })
     }
 
-    /// Has its pages ready for frames, for who will touch them all.
+    /// Maps all pages of the ring now, for a party that will access all of them.
     pub(super) fn populate(&self) {
         self.ring.populate();
     }
 
-    /// Its size.
     pub(super) fn geometry(&self) -> Geometry {
         self.geometry
     }
 
-    /// The first page.
+    /// Returns the head, which is the first page of the file.
     pub(super) fn head(&self) -> &RingHead {
         &self.ring.values(0, 1)[0]
     }
 
-    /// The ring, for the protocol.
+    /// Returns the shared state of the ring, for the protocol.
     pub(super) fn protocol(&self) -> Ring<'_> {
         Ring {
             control: &self.head().control,
@@ -243,8 +242,8 @@ impl RingFile {
         &self.ring.values(self.slot(position).start, 1)[0]
     }
 
-    /// Returns the place of the frame at a position, or `None` if the frame is in the slot itself. The position has to be pinned, or
-    /// this has to be the producer.
+    /// Returns the place of the frame at a position, or `None` if the frame is in the slot itself. The caller has pinned the
+    /// position, or is the producer.
     pub(super) fn in_segment(&self, position: u64) -> Option<InSegment> {
         let head = self.slot_head(position);
         let first = head.segment.load(Ordering::Acquire).checked_sub(1)?;
@@ -257,20 +256,20 @@ impl RingFile {
     ///
     /// # Safety
     ///
-    /// The position is pinned, and stays so as long as the bytes.
+    /// The producer does not write to the slot as long as the bytes are borrowed. A consumer ensures this by pinning the position.
     pub(super) unsafe fn frame(&self, position: u64) -> &[u8] {
         let slot = self.slot(position);
         let length = self.slot_head(position).length.load(Ordering::Relaxed);
-        // SAFETY: the caller has pinned the slot.
+        // SAFETY: the caller ensures that the slot is not written to.
         let frame = unsafe { self.ring.bytes(slot.start + PREFIX..slot.end) };
         &frame[..frame.len().min(length as usize)]
     }
 
-    /// Writes the frame at a position to its slot. `write` fills the slot, and returns the length of the frame.
+    /// Writes the frame at a position to its slot. `write` fills the slot and returns the length of the frame.
     ///
     /// # Safety
     ///
-    /// The position is claimed and not published.
+    /// The caller has claimed the position and has not published it.
     pub(super) unsafe fn write(
         &mut self,
         position: u64,
@@ -283,11 +282,11 @@ impl RingFile {
         let head = self.slot_head(position);
         head.length.store(length as u64, Ordering::Relaxed);
         head.segment.store(0, Ordering::Release);
-        // SAFETY: as above; the frame is not written to any more.
+        // SAFETY: as above. The frame is not written to any more.
         unsafe { Ok(&self.frame(position)[..length]) }
     }
 
-    /// Declares that the frame at a position, which is claimed and not published, lies in a segment of staging.
+    /// Makes the slot of a position refer to a frame in a segment of staging. The position is claimed and not published.
     pub(super) fn refer(&self, position: u64, place: InSegment) {
         let head = self.slot_head(position);
         let words = [(&head.inode, place.inode), (&head.offset, place.offset)];
@@ -297,32 +296,32 @@ impl RingFile {
         head.segment.store(place.first + 1, Ordering::Release);
     }
 
-    /// Declares that the slot of a claimed position has no frame in a segment any more, and returns where it had one.
+    /// Makes the slot of a claimed position refer to no segment any more, and returns the place to which it referred.
     pub(super) fn forget(&self, position: u64) -> Option<InSegment> {
         let place = self.in_segment(position)?;
         self.slot_head(position).segment.store(0, Ordering::Release);
         Some(place)
     }
 
-    /// Returns the places of all slots whose frames lie in segments, each with a position of its slot.
+    /// Returns the places of all frames that lie in segments, each with a position of its slot.
     pub(super) fn all_in_segments(&self) -> impl Iterator<Item = (u64, InSegment)> + '_ {
         (0..self.geometry.n_slots).filter_map(|position| Some((position, self.in_segment(position)?)))
     }
 
-    /// Copies a frame from its segment to the slot of a position. Consumers may have pinned the slot: they find the frame in the
-    /// segment until it is complete in the slot. `read` fills the bytes of the frame.
+    /// Copies a frame from its segment to the slot of a position. Consumers may have pinned the slot. They find the frame in the
+    /// segment until the copy is complete. `read` fills the bytes of the frame.
     pub(super) fn restore(&mut self, position: u64, read: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<()> {
         let Some(place) = self.in_segment(position) else { return Ok(()) };
         let slot = self.slot(position);
         let start = slot.start + PREFIX;
         let end = slot.end.min(start.saturating_add(place.length as usize));
-        // SAFETY: nobody reads the bytes in the slot as long as its head refers to a segment.
+        // SAFETY: no party reads the bytes in the slot as long as its head refers to a segment.
         read(unsafe { self.ring.bytes_mut(start..end) })?;
         self.slot_head(position).segment.store(0, Ordering::Release);
         Ok(())
     }
 
-    /// How many bytes are mapped.
+    /// Returns the number of mapped bytes.
     pub(super) fn n_bytes(&self) -> usize {
         self.ring.len() + self.cursors.len()
     }

@@ -1,7 +1,7 @@
-//! Segments of staging in the memory of a consumer.
+//! Segments of staging that a consumer has mapped.
 //!
-//! A producer may write a frame only once, to a segment of staging, and refer to it from its slot in the ring. Consumers map the file
-//! of the segment and read the frame there. The producer reuses its files, so a consumer rarely maps a new one.
+//! A producer may write a frame only once, to a segment of staging, and refer to it from its slot in the ring. Consumers map the
+//! file of the segment and read the frame there. The producer reuses its files, so a consumer rarely maps a new one.
 
 use std::fs::OpenOptions;
 use std::ops::Range;
@@ -29,9 +29,10 @@ impl MappedFrame {
     ///
     /// # Safety
     ///
-    /// The slot that refers to the frame is pinned, and stays so as long as the bytes.
+    /// The slot that refers to the frame is pinned, and stays pinned as long as the bytes are borrowed.
     pub(super) unsafe fn bytes(&self) -> &[u8] {
-        // SAFETY: the producer does not reuse the file of a segment to which a pinned slot refers.
+        // SAFETY: the producer does not reuse the file of a segment to which a pinned slot refers. If it copies the frame to the
+        // slot meanwhile, it deletes the file instead.
         unsafe { self.segment.bytes(self.range.clone()) }
     }
 }

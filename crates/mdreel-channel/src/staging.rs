@@ -1,7 +1,7 @@
-//! Staging: frames in files on a disk of the node, which survive all processes.
+//! Staging: frames in files on a disk of the node. The frames survive the death of all processes.
 //!
-//! A frame is there when its record is whole (`segment`); what follows the last whole record is a write that was cut short, or what
-//! the file had before it became that of this segment, and is cut off.
+//! A frame exists if its record is complete (see `segment`). The bytes after the last complete record belong to an interrupted
+//! write, or to an older segment whose file was reused. `Staging::open` truncates them.
 
 mod in_place;
 pub(crate) mod place;
@@ -34,7 +34,7 @@ use segment_file::SegmentFile;
 const EPOCHS: &str = "epochs";
 const EPOCHS_MAGIC: &[u8; 8] = b"MDREELEP";
 
-/// The segments of a channel, written to by one producer.
+/// The segments of a channel, to which one producer writes.
 #[derive(Debug)]
 pub struct Staging {
     directory: Directory,
@@ -51,22 +51,23 @@ pub struct Staging {
     n_mapped: u64,
     /// Number of mapped files that have been deleted.
     n_deleted: u64,
-    /// The least sequence number that may come next.
+    /// The lowest sequence number that the next frame may have.
     next: u64,
-    /// The last frame that was there when this was opened.
+    /// The last frame that existed when the staging was opened.
     last: Option<Vec<u8>>,
-    /// What has gone wrong behind a frame that is there: said before the next one is written.
+    /// An error that occurred after a frame was written. It is returned before the next frame is written.
     trouble: Option<Error>,
-    /// The first frame that a group wants, and when they were asked.
+    /// The time when the groups were last asked, and the first frame that one of them wants.
     wanted: Option<(Instant, Option<u64>)>,
-    /// Whether there are groups, whose commits have room of their own.
+    /// Whether there are groups, for whose commits space on the disk is reserved.
     keeps_reserve: bool,
-    /// Nobody else may write: what is being appended would look like a torn end.
+    /// The lock that keeps other writers away. They would take a record that is being appended for an interrupted write.
     _locks: Locks,
 }
 
 impl Staging {
-    /// Opens the segments in a directory of the user, which is made if it is not there. A torn end is cut off.
+    /// Opens the segments in a directory of the user, and creates the directory if it does not exist. Each segment is truncated
+    /// after its last complete record.
     pub fn open(path: &Path, level: Durability, retention: Retention) -> Result<Self> {
         let path = std::path::absolute(path).map_err(|error| Error::io(path, error))?;
         let directory = Directory::create(&path)?;
@@ -77,7 +78,8 @@ impl Staging {
         let (mut segments, mut last) = (VecDeque::new(), None);
         let mut next = 0;
         for first in all(&directory)?.into_iter().rev() {
-            // All of the frames are looked at up to the last one: a write that was cut short can be at the end only.
+            // An interrupted write can only be at the end. Frames are therefore verified only until the last complete one is found;
+            // of the older segments, only the prefixes are read.
             let (kept, behind) = scan(&directory, first, &mut last)?;
             if kept.n_frames > 0 {
                 segments.push_front(kept);
@@ -109,17 +111,16 @@ impl Staging {
         })
     }
 
-    /// The directory, and what a frame in it survives.
+    /// Returns the directory, and the durability of the frames in it.
     pub(crate) fn place(&self) -> (&Path, Durability) {
         (self.directory.path(), self.level)
     }
 
-    /// The directory.
     pub(crate) fn directory(&self) -> &Directory {
         &self.directory
     }
 
-    /// Appends a frame, which has to have a higher sequence number than those before. Returns what it survives now.
+    /// Appends a frame, whose sequence number must be higher than those before. Returns the durability that the frame has reached.
     pub(crate) fn append(&mut self, sequence: u64, frame: &[u8]) -> Result<Durability> {
         if self.level == Durability::Ring {
             return Ok(Durability::Ring);
@@ -136,7 +137,7 @@ impl Staging {
         self.finish(prefix, file, outcome)
     }
 
-    /// Prepares a record of this length. Returns where the newest segment ends, and its file.
+    /// Prepares to append a record of this length. Returns the end of the newest segment, and its file.
     fn prepare(&mut self, sequence: u64, record_len: u64) -> Result<(u64, SegmentFile)> {
         if sequence < self.next {
             let message = format!("expected frame {} or a later one, got {sequence}", self.next);
@@ -149,13 +150,13 @@ impl Staging {
         self.open_segment(sequence, record_len)
     }
 
-    /// Takes note of a record that was appended to the newest segment, or could not be.
+    /// Records the outcome of appending a record to the newest segment.
     fn finish(&mut self, prefix: Prefix, mut file: SegmentFile, outcome: std::io::Result<()>) -> Result<Durability> {
         let now = Instant::now();
         if let Some(last) = self.segments.back_mut() {
             if let Err(error) = outcome {
-                // The disk may be full. The file is truncated after the last complete record. If that fails as well, the rest of the
-                // new record stays there, and nothing is appended to this segment any more.
+                // The disk may be full. The file is truncated after the last complete record. If that fails as well, the rest of
+                // the new record stays there. Nothing is appended to this segment any more.
                 last.is_closed = true;
                 let _ = file.cut(last.n_bytes);
                 let path = self.directory.join(&name(last.first));
@@ -176,20 +177,20 @@ impl Staging {
         Ok(self.level)
     }
 
-    /// Keeps room for the commits of groups before a frame takes any.
+    /// Makes sure that space is reserved for the commits of groups before a frame takes any.
     fn reserve(&mut self) -> Result<()> {
         let is_kept = reserve::is_kept(&self.directory);
         self.keeps_reserve |= is_kept;
         if is_kept || !self.keeps_reserve {
             return Ok(());
         }
-        // It was given to a commit, after which frames may go.
+        // A commit has used the reserved space. After the commit, retention may delete frames.
         self.wanted = None;
         self.retain(Instant::now(), true)?;
         reserve::keep(&self.directory)
     }
 
-    /// Opens the newest segment, or begins one if that is full or closed. Returns where it ends, and its file.
+    /// Opens the newest segment, or begins a new one if the newest is full or closed. Returns the end of the segment, and its file.
     fn open_segment(&mut self, sequence: u64, record_len: u64) -> Result<(u64, SegmentFile)> {
         let n_coming = self.n_coming(record_len);
         if let Some(last) = self.segments.back() {
@@ -198,7 +199,7 @@ impl Staging {
                 let file = self.file.take().map_or_else(|| SegmentFile::open(&self.directory, first), Ok)?;
                 return Ok((at, file));
             }
-            // A segment that has only what a failed write left may have the name of the new one.
+            // A segment that contains only the rest of a failed write may have the name of the new one.
             if last.n_frames == 0 {
                 let mapped = self.segments.pop_back().and_then(|last| last.mapped);
                 self.n_bytes -= at;
@@ -213,7 +214,7 @@ impl Staging {
             None => (SegmentFile::create(&self.directory, sequence)?, None),
         };
         if self.level == Durability::Fsync {
-            // The name of the file is in the directory, which is written on its own.
+            // The name of the file is stored in the directory, which is synced separately.
             self.directory.sync()?;
         }
         self.segments.push_back(Kept::begun(sequence, mapped));
@@ -221,14 +222,15 @@ impl Staging {
         Ok((PREFIX, file))
     }
 
-    /// Has the disk keep what was written. That is not done when a segment is full: a simulation would wait for the disk there.
+    /// Deletes what retention does not keep, and syncs all segments to the disk. This is not done when a segment is full, because
+    /// the simulation would have to wait for the disk.
     pub(crate) fn sync(&mut self) -> Result<()> {
         self.retain(Instant::now(), true)?;
         for kept in self.segments.iter_mut().filter(|kept| !kept.is_on_disk) {
             let name = name(kept.first);
             match self.directory.open_file(&name, OpenOptions::new().read(true)) {
                 Ok(file) => file.sync_data().map_err(|error| Error::io(&self.directory.join(&name), error))?,
-                Err(Error::Io { error, .. }) if error.kind() == ErrorKind::NotFound => {} // somebody has deleted it
+                Err(Error::Io { error, .. }) if error.kind() == ErrorKind::NotFound => {} // another program has deleted it
                 Err(error) => return Err(error),
             }
             kept.is_on_disk = true;
@@ -236,34 +238,34 @@ impl Staging {
         Ok(())
     }
 
-    /// How many frames are kept.
+    /// Returns the number of frames in the staging.
     pub fn n_frames(&self) -> u64 {
         self.n_frames
     }
 
-    /// The least sequence number that may be appended.
+    /// Returns the lowest sequence number that may be appended.
     pub(super) fn next_sequence(&self) -> u64 {
         self.next
     }
 
-    /// The last frame that was there when this was opened; it is handed out once.
+    /// Takes the last frame that existed when the staging was opened. Later calls return `None`.
     pub(super) fn take_last(&mut self) -> Option<Vec<u8>> {
         self.last.take()
     }
 
-    /// From which step on each epoch of the channel goes, as was last kept.
+    /// Returns the resume step of each epoch of the channel, as last stored.
     pub(super) fn resume_steps(&self) -> Result<Vec<i64>> {
         Ok(record::read_if_there(&self.directory, EPOCHS, EPOCHS_MAGIC)?.unwrap_or_default())
     }
 
-    /// Keeps from which step on each epoch of the channel goes, for a ring that has to be made anew.
+    /// Stores the resume step of each epoch of the channel, in case the ring has to be created again.
     pub(super) fn keep_resume_steps(&self, steps: &[i64]) -> Result<()> {
         record::write(&self.directory, EPOCHS, EPOCHS_MAGIC, &steps, self.level == Durability::Fsync)
     }
 }
 
-/// Looks at a segment, and cuts a torn end off. Returns what the next frame behind it may be called. The frames themselves are read
-/// while the last one is not known.
+/// Scans a segment, and truncates it after its last complete record. Returns the lowest sequence number that may follow. If `last`
+/// is `None`, the frames themselves are read, and the last one is stored there.
 fn scan(directory: &Directory, first: u64, last: &mut Option<Vec<u8>>) -> Result<(Kept, u64)> {
     let path = directory.join(&name(first));
     let is_last = last.is_none();
@@ -285,15 +287,15 @@ fn scan(directory: &Directory, first: u64, last: &mut Option<Vec<u8>>) -> Result
         file.set_len(n_bytes).map_err(|error| Error::io(&path, error))?;
     }
     let modified = facts.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-    // One that seems to come from the future is new.
+    // A segment whose modification time lies in the future counts as new.
     let written = Written { age: modified.elapsed().unwrap_or_default(), then: Instant::now() };
-    // Whether the disk has what another process has written is not known.
+    // It is unknown whether the disk has the data that another process has written.
     let (is_closed, is_on_disk, is_read) = (false, false, false);
     let kept = Kept { first, n_frames, n_bytes, written, is_closed, is_on_disk, mapped: None, n_slots: 0, is_read };
     Ok((kept, segment.next))
 }
 
-/// Calls `each` with every frame that is kept, oldest first, until it returns an error.
+/// Calls `each` with every staged frame, oldest first, until it returns an error.
 pub fn replay(path: &Path, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
     let directory = Directory::open(path)?;
     let mut frame = Vec::new();

@@ -1,4 +1,4 @@
-//! The ring with its files: what a producer publishes is what its consumers see, whoever comes, goes or dies.
+//! Tests of the ring with its files: consumers see what the producer publishes, whichever party joins, leaves or dies.
 
 mod catch_up;
 mod garbage;
@@ -41,7 +41,7 @@ impl Place {
     }
 }
 
-/// Nothing is deleted; some frames to a segment.
+/// A retention that deletes nothing, with several frames in each segment.
 const ALL: Retention = Retention { count: None, bytes: None, age: None, segment: 1000 };
 
 fn place() -> Place {
@@ -74,7 +74,7 @@ fn publish(producer: &mut Producer, step: i64) -> mdreel_core::error::Result<u64
     producer.publish(&moment, &[section]).map(|published| published.sequence)
 }
 
-/// The step of the next frame, if it is as it was published; `None` at the end.
+/// Checks that the next frame is as it was published, and returns its step; `None` at the end.
 fn step(consumer: &mut Consumer) -> Option<i64> {
     match consumer.next(LONG).unwrap() {
         Next::End(_) => None,
@@ -160,7 +160,7 @@ fn full_ring_spills_whole_frames() {
     assert_eq!(steps(&mut consumer), [0, 1, 2, 3]);
 }
 
-/// As `open`, with frames that are staged as well.
+/// Opens a producer as `open` does, with frames that are also staged.
 fn open_staged(place: &Place, policy: Policy, resume_step: i64, retention: Retention) -> Producer {
     let staging = Some(Staging::open(&place.staging(), Durability::File, retention).unwrap());
     Producer::open(&place.path, Settings { staging, ..settings(policy, resume_step) }).unwrap()
@@ -217,7 +217,7 @@ fn cursors_are_given_out_once_and_come_back() {
     let join = || Consumer::join(&place.path, Start::Earliest);
     let mut all: Vec<_> = (0..200).map(|_| join().unwrap()).collect();
     assert_eq!(producer.n_consumers().unwrap(), 200);
-    // Others have the rest, for which this process has too few descriptors.
+    // Another party takes the other cursors, because this process has too few file descriptors for them.
     let others = Locks::open(&Directory::open(&place.path).unwrap(), "lock", false).unwrap();
     (200..N_CURSORS as u64).for_each(|cursor| assert!(others.take(PRODUCER + 1 + cursor).unwrap()));
     let error = join().unwrap_err();
@@ -243,7 +243,7 @@ fn damaged_ring_is_refused() {
         values.iter().for_each(|value| assert!(matches!(with(at, *value), Err(Error::Format { .. })), "{at} {value}"));
     }
     let mut damaged = bytes.clone();
-    // Each of them may be, but not both: the product is 2 to the power of 64.
+    // Each of the two values is valid, but not both together: the product is 2 to the power of 64.
     damaged[16..24].copy_from_slice(&(1u64 << 20).to_le_bytes());
     damaged[24..32].copy_from_slice(&(1u64 << 44).to_le_bytes());
     std::fs::write(&path, damaged).unwrap();

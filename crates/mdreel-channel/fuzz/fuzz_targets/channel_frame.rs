@@ -1,4 +1,4 @@
-//! Any bytes as a frame of a channel.
+//! Fuzz target that checks any bytes as a frame of a channel.
 #![no_main]
 
 #[path = "../../tests/corpus/channel_frame.rs"]

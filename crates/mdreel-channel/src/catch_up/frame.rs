@@ -7,24 +7,24 @@ use crate::consumer::Borrowed;
 use crate::layout::{FrameView, Header};
 use mdreel_core::error::Result;
 
-/// A frame in the ring, where the producer cannot overwrite it while this lives, or a copy from staging.
+/// A frame in the ring, which the producer cannot overwrite while this value lives, or a copy from staging.
 #[derive(Debug)]
 pub struct Frame<'a> {
     pub(super) path: &'a Path,
     pub(super) bytes: Bytes<'a>,
 }
 
-/// Where the bytes of a frame are.
+/// The place of the bytes of a frame.
 #[derive(Debug)]
 pub(super) enum Bytes<'a> {
-    /// Borrowed in the ring.
+    /// A frame that is borrowed in the ring.
     Ring(Borrowed<'a>),
-    /// In memory of the reader of staging.
+    /// The header of a frame, and its bytes in the buffer of the reader of staging.
     Staged(Header, &'a [u8]),
 }
 
 impl Frame<'_> {
-    /// The frame's header.
+    /// Returns the header of the frame.
     pub fn header(&self) -> &Header {
         match &self.bytes {
             Bytes::Ring(borrowed) => borrowed.header(),
@@ -32,7 +32,7 @@ impl Frame<'_> {
         }
     }
 
-    /// The frame with its sections.
+    /// Returns the frame with its sections.
     pub fn view(&self) -> Result<FrameView<'_>> {
         FrameView::decode(self.path, self)
     }

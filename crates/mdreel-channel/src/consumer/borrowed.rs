@@ -8,16 +8,16 @@ use crate::end::End;
 use crate::layout::{FrameView, Header};
 use mdreel_core::error::Result;
 
-/// What comes next.
+/// The next frame or the end.
 #[derive(Debug)]
 pub enum Next<'a> {
-    /// A frame, borrowed until this is dropped.
+    /// A frame, which is borrowed until this value is dropped.
     Frame(Borrowed<'a>),
     /// No more frames will come.
     End(End),
 }
 
-/// A frame that the producer cannot overwrite while this lives.
+/// A borrowed frame, which the producer cannot overwrite.
 #[derive(Debug)]
 pub struct Borrowed<'a> {
     consumer: &'a mut Consumer,
@@ -25,17 +25,17 @@ pub struct Borrowed<'a> {
 }
 
 impl<'a> Borrowed<'a> {
-    /// The frame that `consumer` has borrowed.
+    /// Creates the value for the frame with this header that `consumer` has borrowed.
     pub(super) fn new(consumer: &'a mut Consumer, header: Header) -> Self {
         Borrowed { consumer, header }
     }
 
-    /// The frame's header.
+    /// Returns the header of the frame.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The frame with its sections, which lie in the ring.
+    /// Returns the frame with its sections. The sections are not copied.
     pub fn view(&self) -> Result<FrameView<'_>> {
         FrameView::decode(self.consumer.path(), self)
     }
@@ -56,8 +56,9 @@ impl Drop for Borrowed<'_> {
 }
 
 impl Consumer {
-    /// The next frame, or the end. Without system call if the frame is there. `StreamTimeout` if nothing came within `at_most`,
-    /// `Stream` if the producer has died; both leave the consumer as it was, and it may be asked again.
+    /// Returns the next frame, or the end. If the frame is available, this usually makes no system call. Returns `StreamTimeout` if
+    /// nothing came within `at_most`, and `Stream` if the producer has died. Both errors leave the consumer unchanged, and `next`
+    /// may be called again.
     pub fn next(&mut self, at_most: Duration) -> Result<Next<'_>> {
         Ok(match self.find(at_most)? {
             Found::Frame(header) => Next::Frame(self.borrowed(header)),
@@ -65,7 +66,7 @@ impl Consumer {
         })
     }
 
-    /// The frame that is borrowed, for who gives it back by dropping it.
+    /// Returns the borrowed frame, which is given back when it is dropped.
     pub(crate) fn borrowed(&mut self, header: Header) -> Borrowed<'_> {
         Borrowed::new(self, header)
     }

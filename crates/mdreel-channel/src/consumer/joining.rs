@@ -1,4 +1,4 @@
-//! How a consumer enters the ring of a channel.
+//! The entry of consumers into the ring of a channel.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,12 +16,12 @@ use crate::segment_maps::SegmentMaps;
 use mdreel_core::error::{Error, Result};
 
 impl Consumer {
-    /// Joins the channel in a directory, which may have no producer any more.
+    /// Joins the channel in a directory. The channel need not have a producer any more.
     pub fn join(path: &Path, start: Start) -> Result<Self> {
         Self::enter(path, start, false)
     }
 
-    /// As `join`, for one who takes only the newest frame, so that no producer waits for it.
+    /// Joins as `join` does, but takes only the newest frame, so that no producer waits for this consumer.
     pub fn join_latest(path: &Path) -> Result<Self> {
         Self::enter(path, Start::Earliest, true)
     }
@@ -44,7 +44,7 @@ impl Consumer {
             return Err(Error::stream(message).in_file(path));
         };
         participants::record(&directory, PRODUCER + 1 + cursor as u64);
-        // What a dead consumer may have left.
+        // A dead consumer may have left its state in the cursor.
         ring.protocol().cursors[cursor].clear();
         let mut consumer = Consumer {
             path: path.to_owned(),
@@ -67,12 +67,12 @@ impl Consumer {
         Ok(consumer)
     }
 
-    /// Enters the ring at its first frame, or behind its last one.
+    /// Enters the ring at its first frame, or after its last one.
     pub(super) fn begin(&mut self, is_behind: bool) {
         let ring = self.ring.protocol();
         let from = if is_behind { &ring.control.head } else { &ring.control.tail };
         let position = ring.join(self.cursor, from.load(Ordering::Acquire), self.takes_latest);
-        // Before the look: where that finds nothing, this is the number of the frame that comes next.
+        // The number is loaded before `take`: if that finds no frame, this is the number of frames before the next one.
         let mut first = ring.control.n_frames.load(Ordering::Acquire);
         let pin = self.free_pin();
         if let Taken::Frame { ordinal, .. } = ring.take(self.cursor(), pin, position) {

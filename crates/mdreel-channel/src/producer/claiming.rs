@@ -1,4 +1,4 @@
-//! How a producer gets a slot for the next frame.
+//! Claims of slots for new frames.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::participants;
 use crate::protocol::Full;
 use mdreel_core::error::{Error, Result};
 
-/// The longest sleep of a producer before it looks again whether the consumers live.
+/// The longest sleep of a producer before it checks again whether the consumers are alive.
 const LOOK: Duration = Duration::from_millis(100);
 
 impl Producer {
@@ -32,7 +32,8 @@ impl Producer {
         let n_before = self.dropped();
         if let Ok(position) = self.ring.protocol().claim(may_drop) {
             self.stop_waiting();
-            // The dead are found where somebody waits for them. Here nobody does, but frames are not dropped for them for long.
+            // A producer that waits finds dead consumers meanwhile. Here it does not wait, so it looks for them while it drops
+            // frames, and does not drop frames for dead consumers for long.
             if self.dropped() > n_before && self.freed.is_none_or(|freed| freed.elapsed() >= LOOK) {
                 self.free_the_dead()?;
                 self.freed = Some(Instant::now());
@@ -68,7 +69,7 @@ impl Producer {
         Err(Error::stream_timeout(format!("no room for frame {sequence}: {}", self.said(why))).in_file(&self.path))
     }
 
-    /// For whom a frame waits, and how long it has.
+    /// Returns a message that names the consumers for which a frame waits, and the time that it has waited.
     fn said(&self, why: Full) -> String {
         let n_slots = self.ring.geometry().n_slots;
         let names = participants::consumers(&self.directory, &self.ring.protocol().blockers());
@@ -79,7 +80,8 @@ impl Producer {
         }
     }
 
-    /// Says to who looks at the channel that a frame waits for room. One that is tried again soon has not stopped to wait.
+    /// Shows to processes that read the status of the channel that a frame waits for room. If the caller tries the frame again
+    /// soon, the wait counts as uninterrupted.
     fn begin_waiting(&mut self) {
         let now = clock::now();
         let is_new = !is_waiting(self.ring.head().waited_at.load(Ordering::Relaxed), now);
@@ -96,7 +98,8 @@ impl Producer {
         }
     }
 
-    /// Frees the cursors of consumers that have died. Their locks are taken meanwhile, so that no new consumer gets one of them.
+    /// Frees the cursors of consumers that have died. The producer holds their locks meanwhile, so that no new consumer gets one of
+    /// the cursors.
     pub(super) fn free_the_dead(&self) -> Result<()> {
         let ring = self.ring.protocol();
         for (cursor, byte) in ring.used().iter().zip(PRODUCER + 1..) {

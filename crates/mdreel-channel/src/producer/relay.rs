@@ -1,6 +1,6 @@
-//! A producer that passes the frames of another channel on: with their numbers, epochs and checksums, as they were published there.
+//! A producer that relays the frames of another channel. The frames keep their numbers, epochs and checksums.
 //!
-//! What a relay publishes has gone through a network, or through whatever else: nothing of it is believed before it was checked.
+//! The frames may arrive through a network, so the relay checks everything before it uses it.
 
 use std::path::Path;
 
@@ -14,14 +14,14 @@ use crate::segment_maps::SegmentMaps;
 use crate::staging::Durability;
 use mdreel_core::error::{Error, Result};
 
-/// The first step of an epoch in which nothing is published: no frame of another epoch is left out because of it.
+/// The resume step of an epoch in which nothing is published. No frame of another epoch is skipped because of it.
 const NEVER: i64 = i64::MAX;
-/// The first step of a run of which nobody has said where it begins.
+/// The resume step of a run whose beginning is unknown.
 const ANY: i64 = i64::MIN;
 
 impl Producer {
-    /// Opens the channel in a directory as the relay of another one: in the epoch that it is in, and behind the frames that it has.
-    /// A relay neither spills nor drops frames.
+    /// Opens the channel in a directory as the relay of another channel. The relay continues in the current epoch of the channel,
+    /// after the frames that the channel has. It neither spills nor drops frames.
     pub fn open_relay(path: &Path, settings: Settings) -> Result<Self> {
         if !matches!(settings.policy, Policy::Block(_)) {
             return Err(
@@ -43,7 +43,7 @@ impl Producer {
         Ok(producer)
     }
 
-    /// Goes on to a later epoch of the other channel, whose frames of this step and later ones take the place of those before.
+    /// Advances to a later epoch of the other channel. Its frames replace the frames of earlier epochs from `resume_step` on.
     pub fn advance(&mut self, epoch: u64, resume_step: i64) -> Result<()> {
         self.locks.check()?;
         if epoch <= self.epoch || epoch >= MOST_EPOCHS as u64 {
@@ -58,7 +58,8 @@ impl Producer {
         let (head, next) = (self.ring.head(), self.next_sequence() | UNCERTAIN);
         for (first, n_passed) in head.first_sequences.iter().zip(&head.n_passed).take(epoch as usize) {
             if first.load(Ordering::Relaxed) == next {
-                // No frame of that epoch was published here: the numbers that it passed over are passed over by this one.
+                // No frame of that epoch was published here. The new epoch begins with the same number, so it passes over these
+                // numbers itself.
                 n_passed.store(0, Ordering::Relaxed);
             }
         }
@@ -68,28 +69,28 @@ impl Producer {
         Ok(())
     }
 
-    /// Declares that the first `n_numbers` numbers of this epoch stand for frames that are not missing. No frame of the epoch has been
-    /// published here yet.
+    /// Declares that the first `n_numbers` numbers of this epoch stand for frames that are not missing. The relay must not have
+    /// published a frame of this epoch yet.
     pub fn pass_over(&mut self, n_numbers: u64) -> Result<()> {
         self.locks.check()?;
         if let Some(n_passed) = self.ring.head().n_passed.get(self.epoch as usize) {
-            // Seen by who sees the frame that follows.
+            // A consumer that sees the next frame also sees this value.
             n_passed.store(n_numbers, Ordering::Relaxed);
         }
         Ok(())
     }
 
-    /// The first step of the present epoch.
+    /// Returns the first step of the current epoch.
     pub fn first_step(&self) -> Result<i64> {
         Ok(self.resume_steps()?.last().copied().unwrap_or(ANY))
     }
 
-    /// The number of the next frame, or a later one.
+    /// Returns the lowest number that the next frame may have.
     pub fn next_sequence(&self) -> u64 {
         self.ring.head().sequence.load(Ordering::Relaxed)
     }
 
-    /// The last frame that is in the ring; `None` if it has had none.
+    /// Returns the header of the last frame in the ring, or `None` if no frame was published yet.
     pub fn last(&self) -> Result<Option<Header>> {
         let n_published = self.ring.head().control.head.load(Ordering::Relaxed);
         let Some(last) = n_published.checked_sub(1) else { return Ok(None) };
@@ -99,8 +100,9 @@ impl Producer {
         FrameView::decode(&self.path, bytes).map(|view| Some(view.header))
     }
 
-    /// Claims a slot for a frame of `n_bytes` of the other channel, which begins with the bytes of `first`: `Format` if it is none
-    /// that may come now. The first piece has all of the frame's header, and is not taken: it is the first of those for `relay`.
+    /// Claims a slot for a frame of `n_bytes` bytes of the other channel. Returns a `Format` error if the channel cannot accept
+    /// this frame now. `first` is the first piece of the frame, and contains its complete header. This does not consume the piece:
+    /// it is also the first one to pass to `relay`.
     pub fn begin_relay(&mut self, first: &[u8], n_bytes: usize) -> Result<()> {
         self.arrival = None;
         self.locks.check()?;
@@ -115,8 +117,9 @@ impl Producer {
         Ok(())
     }
 
-    /// Takes the piece that comes next of the frame that was begun, and publishes that when it is whole: `Format` if it is not as its
-    /// checksums say. After an error it is to be begun again, but for one of the disk: then an empty piece tries again.
+    /// Copies the next piece of the frame that was begun, and publishes the frame when it is complete. Returns a `Format` error if
+    /// a checksum does not match. After an error, the caller has to begin the frame again. If staging has failed, however, the
+    /// frame is kept, and an empty piece tries again.
     pub fn relay(&mut self, piece: &[u8]) -> Result<Option<Published>> {
         self.locks.check()?;
         let is_claimed = |arrival: &Arrival| arrival.n_before == self.ring.head().control.head.load(Ordering::Relaxed);
@@ -125,7 +128,7 @@ impl Producer {
         };
         let Arrival { frame, position, .. } = &mut arrival;
         let copy = |slot: &mut [u8]| frame.copy(&self.path, piece, slot).map(|()| frame.n_there());
-        // SAFETY: the position was claimed when the frame was begun, and nothing was published since.
+        // SAFETY: `begin_relay` has claimed the position, and no frame was published since.
         let bytes = unsafe { self.ring.write(*position, copy) }?;
         if !frame.is_whole() {
             self.arrival = Some(arrival);
@@ -141,12 +144,13 @@ impl Producer {
             }
         };
         self.ring.protocol().publish(*position);
-        // Behind the head: see `publish`.
+        // The number is stored after the head: see `Producer::put`.
         self.ring.head().sequence.store(sequence + 1, Ordering::Release);
         Ok(Some(Published { sequence, level, is_spilled: false, is_dropped: false }))
     }
 
-    /// The frame that begins with these bytes, if it is one of this channel and epoch; its checksums are compared when it is copied.
+    /// Returns the frame that begins with these bytes if it belongs to this channel and epoch. The checksums of its sections are
+    /// compared when they are copied.
     fn checked(&self, first: &[u8], n_bytes: usize) -> Result<Arriving> {
         let frame = Arriving::begin(&self.path, first, n_bytes)?;
         let Header { stream, epoch, sequence, n_atoms, .. } = frame.header();

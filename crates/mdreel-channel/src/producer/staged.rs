@@ -1,4 +1,4 @@
-//! How a producer writes a frame to the ring and to staging: once if it can, and otherwise twice.
+//! The writes of a frame to the ring and to staging: a single one if possible, and otherwise two.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
@@ -13,7 +13,7 @@ use crate::staging::{Durability, Staging, segment_name};
 use mdreel_core::error::{Error, Result};
 
 impl Producer {
-    /// Writes a frame to a claimed slot and to staging, and returns what it survives.
+    /// Writes a frame to a claimed slot and to staging, and returns the durability that it has reached.
     pub(super) fn write(&mut self, position: u64, header: &Header, sections: &[Section<'_>]) -> Result<Durability> {
         let Producer { ring, staging, .. } = self;
         let length = frame_len(sections.iter().map(|section| section.bytes.len()));
@@ -34,7 +34,7 @@ impl Producer {
         staging.as_mut().map_or(Ok(Durability::Ring), |staging| staging.append(header.sequence, bytes))
     }
 
-    /// Takes note that the slot of a claimed position does not refer to its last frame any more.
+    /// Records that the slot of a claimed position no longer refers to its previous frame.
     pub(super) fn release(&mut self, position: u64) {
         if let Some(place) = self.ring.forget(position)
             && let Some(staging) = &mut self.staging
@@ -66,8 +66,8 @@ fn restore_from(ring: &mut RingFile, staging: &Directory, is_chosen: impl Fn(&In
     Ok(())
 }
 
-/// Takes over the slots of an earlier producer that refer to segments. If the staging is the same, their segments stay as long as the
-/// slots refer to them. Otherwise, the frames are copied to the slots. A frame whose segment somebody has deleted is lost.
+/// Takes over the slots of an earlier producer that refer to segments. If the staging is the same, the segments stay as long as the
+/// slots refer to them. Otherwise, the frames are copied to the slots. A frame is lost if another program has deleted its segment.
 pub(super) fn adopt(ring: &mut RingFile, channel: &Directory, staging: Option<&mut Staging>) -> Result<()> {
     let places: Vec<_> = ring.all_in_segments().collect();
     if places.is_empty() {

@@ -1,9 +1,9 @@
 //! Frames that the producer writes only once, to a segment that consumers map.
 //!
-//! Writing a staged frame to the ring and then to the file of a segment takes two copies. If the file has been reused, its pages and
-//! blocks exist, and the producer maps it. A frame that fits into the mapping is written there, and its slot in the ring refers to it.
-//! All other frames are copied twice: those in new files, in files whose pages the kernel has evicted, and on file systems on which
-//! this was not tested.
+//! Writing a staged frame to the ring and then to the file of a segment takes two copies. If the file has been reused, its pages
+//! and blocks exist, and the producer maps it. A frame that fits into the mapping is written there, and its slot in the ring refers
+//! to it. All other frames are copied twice: those in new files, in files whose pages the kernel has evicted, and on file systems
+//! on which this was not tested.
 
 use rustix::fs::statfs;
 
@@ -42,7 +42,7 @@ impl MappedFile {
         if !self.memory.is_resident(range.clone()) || !self.memory.make_writable(range.clone()) {
             return None;
         }
-        // SAFETY: the caller promises that nobody else reads or writes these bytes in memory.
+        // SAFETY: the caller promises that no other party reads or writes these bytes in memory.
         Some(unsafe { self.memory.bytes_mut(range) })
     }
 }
@@ -99,7 +99,7 @@ impl Staging {
         }
     }
 
-    /// Writes a frame of this length to a mapped segment, and returns its place and what it survives. `write` fills the bytes, and
+    /// Writes a frame of this length to a mapped segment, and returns its place and its durability. `write` fills the bytes and
     /// returns their number. Returns `None`, and does not call `write`, if the frame has to be copied twice.
     pub(crate) fn write_in_place(
         &mut self,
@@ -114,7 +114,7 @@ impl Staging {
         let offset = at + PREFIX;
         let is_there = offset + length as u64 <= file.length();
         let last = self.segments.back_mut().filter(|_| is_there);
-        // SAFETY: no slot refers to these bytes, and readers of staging read the file.
+        // SAFETY: no slot refers to these bytes, and readers of staging read the file and not the mapping.
         let bytes = last.and_then(|last| unsafe { last.mapped.as_mut()?.frame_mut(offset, length) });
         let Some(bytes) = bytes else {
             self.file = Some(file);
@@ -142,7 +142,7 @@ impl Staging {
         kept.map(|kept| kept.n_slots += 1).is_some()
     }
 
-    /// Takes note that a slot does not refer to the segment that begins with the frame `first` any more.
+    /// Records that a slot no longer refers to the segment that begins with the frame `first`.
     pub(crate) fn release(&mut self, first: u64) {
         if let Ok(number) = self.segments.binary_search_by_key(&first, |kept| kept.first)
             && let Some(kept) = self.segments.get_mut(number)
@@ -151,15 +151,15 @@ impl Staging {
         }
     }
 
-    /// Takes note that the frames of the oldest segment are in the slots that referred to them. Consumers may still read them in the
-    /// segment, so its file is deleted and not reused.
+    /// Records that the frames of the oldest segment have been copied to the slots that referred to them. Consumers may still read
+    /// them in the segment, so its file is deleted and not reused.
     pub(crate) fn leave(&mut self) {
         if let Some(oldest) = self.segments.front_mut() {
             (oldest.n_slots, oldest.is_read) = (0, true);
         }
     }
 
-    /// Number of mapped files that have been deleted.
+    /// Returns the number of mapped files that have been deleted.
     pub(crate) fn n_deleted(&self) -> u64 {
         self.n_deleted
     }

@@ -1,4 +1,4 @@
-//! Where the frames of a channel are staged: said in the channel's directory, for its consumers.
+//! The place where the frames of a channel are staged. A file in the channel's directory names it for the consumers.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -14,34 +14,34 @@ use mdreel_core::error::{Error, Result};
 const NAME: &str = "staging";
 const MAGIC: &[u8; 8] = b"MDREELSP";
 
-/// What a frame survives.
+/// The failures that a frame survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Durability {
-    /// The death of any process.
+    /// The death of any single process.
     Ring,
     /// The death of all processes.
     File,
-    /// The death of the machine.
+    /// A crash of the machine.
     Fsync,
 }
 
-/// Where frames are staged.
+/// The place where frames are staged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StagingPlace {
-    /// The directory.
+    /// The directory of the staging.
     pub path: PathBuf,
-    /// What a frame in it survives.
+    /// The durability of the frames in it.
     pub level: Durability,
 }
 
 impl StagingPlace {
-    /// The place that a channel names, if it does.
+    /// Returns the place that a channel names, or `None` if it names none.
     pub(crate) fn of(channel: &Directory) -> Result<Option<Self>> {
         let read: Option<(Vec<u8>, Durability)> = record::read_if_there(channel, NAME, MAGIC)?;
         Ok(read.map(|(path, level)| StagingPlace { path: PathBuf::from(OsString::from_vec(path)), level }))
     }
 
-    /// Has a channel name the place of its staging, or none.
+    /// Records the place of a channel's staging for its consumers, or removes the record if nothing is staged.
     pub(crate) fn note(channel: &Directory, staging: Option<(&Path, Durability)>) -> Result<()> {
         if let Some((path, level)) = staging.filter(|(_, level)| *level > Durability::Ring) {
             let path = path.as_os_str().as_bytes().to_vec();

@@ -1,8 +1,8 @@
-//! Room on the disk of a staging that is kept for commits.
+//! Space on the disk that is reserved for the commits of groups.
 //!
-//! A disk that is full of frames gets room when groups commit, as retention then deletes what they have had. A commit needs room
-//! itself. So where there are groups, a file keeps some: who has to write a small file, and finds no room, deletes it. The producer
-//! makes it again before it writes the next frame, or refuses that frame.
+//! When groups commit, retention deletes the frames that they have processed, and a full disk has space again. A commit needs space
+//! itself, however. If there are groups, a file therefore reserves some. A process that has to write a small file and finds no
+//! space deletes the reserve. The producer creates it again before it writes the next frame, and refuses the frame if this fails.
 
 use std::io::ErrorKind;
 
@@ -10,10 +10,10 @@ use super::super::directory::Directory;
 use mdreel_core::error::{Error, Result};
 
 const NAME: &str = "reserve";
-/// As much as the longest commits of two members take, beside each other.
+/// The size of the reserve in bytes. The longest commits of two members fit into it at the same time.
 const LENGTH: u64 = 136 << 10;
 
-/// Whether an error says that the disk, or the part of it that the user may have, is full.
+/// Returns whether an error means that the disk is full, or that the quota of the user is exceeded.
 pub(crate) fn is_full(error: &Error) -> bool {
     matches!(error, Error::Io { error, .. } if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded))
 }
@@ -22,7 +22,7 @@ pub(super) fn is_kept(directory: &Directory) -> bool {
     directory.join(NAME).symlink_metadata().is_ok()
 }
 
-/// Keeps the room, unless it is kept. An error says that the disk is full; that a file system cannot keep any is none.
+/// Creates the reserve unless it exists. Returns an error if the disk is full, but not if the file system cannot reserve space.
 pub(crate) fn keep(directory: &Directory) -> Result<()> {
     if is_kept(directory) {
         return Ok(());
@@ -33,7 +33,7 @@ pub(crate) fn keep(directory: &Directory) -> Result<()> {
     }
 }
 
-/// Gives the room to who needs it; whether there was any.
+/// Deletes the reserve, so that the caller can use its space. Returns whether there was one.
 pub(crate) fn give_back(directory: &Directory) -> bool {
     std::fs::remove_file(directory.join(NAME)).is_ok()
 }

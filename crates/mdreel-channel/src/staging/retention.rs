@@ -1,4 +1,4 @@
-//! How long the frames of a staging are kept.
+//! Retention, which determines how long the frames of a staging are kept.
 
 use std::time::{Duration, Instant};
 
@@ -11,11 +11,11 @@ use mdreel_core::error::Result;
 
 /// Time for which an answer of the groups is valid.
 const LOOK: Duration = Duration::from_millis(100);
-/// If the limit on bytes allows this number of full segments, the oldest goes before the newest is full.
+/// If the limit on bytes allows this number of full segments, the oldest one is deleted before the newest is full.
 const MANY: u64 = 4;
 
-/// How long frames are kept. Only complete segments are deleted. The newest segment always stays, and so do frames that a group next
-/// to the segments has not committed.
+/// The limits up to which frames are kept. Only complete segments are deleted. The newest segment always stays, and so do frames
+/// that a group in the same directory has not committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
     /// At least this number of the newest frames stays.
@@ -24,11 +24,11 @@ pub struct Retention {
     pub bytes: Option<u64>,
     /// Segments that were last written to longer ago are deleted.
     pub age: Option<Duration>,
-    /// A segment that has this number of bytes is followed by the next.
+    /// The number of bytes after which a segment is followed by the next one.
     pub segment: u64,
 }
 
-/// What the writer knows of a segment.
+/// The state of a segment, as known to its writer.
 #[derive(Debug)]
 pub(super) struct Kept {
     /// Sequence number of its first frame.
@@ -38,31 +38,31 @@ pub(super) struct Kept {
     pub written: Written,
     /// Whether nothing may be appended: a write has failed, and may have left bytes after the last frame.
     pub is_closed: bool,
-    /// Whether the disk has all of it.
+    /// Whether the disk has all its data.
     pub is_on_disk: bool,
     /// Its file in memory, if it is mapped.
     pub mapped: Option<MappedFile>,
     /// Number of slots of the ring that refer to a frame of it.
     pub n_slots: u64,
-    /// Whether consumers may still read frames that have left it for the ring, so that its file must not be reused.
+    /// Whether consumers may still read frames in it that were copied to the ring, so that its file must not be reused.
     pub is_read: bool,
 }
 
 impl Kept {
-    /// A segment without frames that was begun now.
+    /// Creates the state of a segment that begins now and has no frames.
     pub(super) fn begun(first: u64, mapped: Option<MappedFile>) -> Self {
         let (n_frames, n_bytes, n_slots, written) = (0, PREFIX, 0, Written::at(Instant::now()));
         Kept { first, n_frames, n_bytes, written, is_closed: false, is_on_disk: true, mapped, n_slots, is_read: false }
     }
 }
 
-/// When a segment was last written to. Later changes of the wall clock make no segment older or younger: of segments that were there
-/// when staging was opened, the time of the file is read once.
+/// The time when a segment was last written to. Later changes of the wall clock do not change the age of a segment: for segments
+/// that existed when the staging was opened, the time of the file is read only once.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Written {
-    /// Its age at a moment.
+    /// The age of the segment at the time `then`.
     pub age: Duration,
-    /// That moment.
+    /// The time at which the age was determined.
     pub then: Instant,
 }
 
@@ -87,8 +87,8 @@ impl Staging {
         Ok(())
     }
 
-    /// Deletes the oldest segments before this number of bytes is written in addition to the existing files. Returns one of them that
-    /// was not deleted, whose file the next segment gets.
+    /// Deletes the oldest segments before this number of bytes is written in addition to the existing files. Returns one of them
+    /// that was not deleted, whose file the next segment gets.
     pub(super) fn make_room(&mut self, now: Instant, n_coming: u64) -> Result<Option<Kept>> {
         let mut reusable: Option<Kept> = None;
         while self.goes(0, now, reusable.as_ref().map_or(0, |kept| kept.n_bytes).max(n_coming))? {
@@ -120,8 +120,8 @@ impl Staging {
         Ok(is_free && self.may_go(index, now, n_coming) && !self.is_wanted(index, now)?)
     }
 
-    /// Returns whether retention requires that a segment is deleted. If frames are written in place, as many of the newest frames stay
-    /// as the ring has slots, unless the limit on bytes is exceeded.
+    /// Returns whether retention requires that a segment is deleted. If frames are written in place, as many of the newest frames
+    /// stay as the ring has slots, unless the limit on bytes is exceeded.
     fn may_go(&self, index: usize, now: Instant, n_coming: u64) -> bool {
         let Retention { count, age, .. } = self.retention;
         let Some(kept) = self.segments.get(index).filter(|_| self.segments.len() > index + 1) else { return false };
@@ -139,7 +139,7 @@ impl Staging {
         Ok(self.wanted(now)?.is_some_and(|wanted| wanted < end))
     }
 
-    /// The first frame that a group wants.
+    /// Returns the first frame that a group wants.
     fn wanted(&mut self, now: Instant) -> Result<Option<u64>> {
         match self.wanted {
             Some((then, wanted)) if now.saturating_duration_since(then) < LOOK => Ok(wanted),
@@ -151,9 +151,9 @@ impl Staging {
         }
     }
 
-    /// Returns the oldest segment if retention requires that it is deleted, but slots of the ring refer to it, so that the producer has
-    /// to copy their frames to the ring first. This happens if consumers hold frames for long. A frame of this length is about to be
-    /// written.
+    /// Returns the oldest segment if retention requires that it is deleted, but slots of the ring refer to it. The producer then
+    /// has to copy their frames to the ring first. This happens if consumers hold frames for a long time. `length` is the length of
+    /// the frame that is about to be written.
     pub(crate) fn must_leave(&mut self, length: u64) -> Result<Option<u64>> {
         let (now, n_coming) = (Instant::now(), self.n_coming(PREFIX + length));
         let Some(oldest) = self.segments.front().filter(|oldest| oldest.n_slots > 0) else { return Ok(None) };
@@ -161,18 +161,18 @@ impl Staging {
         Ok((self.may_go(0, now, n_coming) && !self.is_wanted(0, now)?).then_some(first))
     }
 
-    /// Number of bytes that files need in addition to the existing ones if a record of this length is appended.
+    /// Returns the number of bytes that files need in addition to the existing ones if a record of this length is appended.
     pub(super) fn n_coming(&self, record_len: u64) -> u64 {
         let Retention { bytes, segment, .. } = self.retention;
         if self.segments.back().is_some_and(|last| !last.is_closed && last.n_bytes < segment) {
             return 0;
         }
-        // If the limit allows many segments, a whole segment goes before the new one is begun, and its file is reused.
+        // If the limit allows many segments, a whole segment is deleted before the new one begins, and its file is reused.
         let n_more = if bytes.is_some_and(|bytes| bytes / MANY >= segment) { segment } else { 0 };
         (PREFIX + record_len).max(n_more)
     }
 
-    /// Whether the files of all segments and this number of bytes exceed the limit.
+    /// Returns whether the files of all segments and this number of bytes exceed the limit.
     pub(super) fn is_over(&self, n_more: u64) -> bool {
         let newest = self.segments.back().map_or(0, |last| last.n_bytes);
         let unused = self.file.as_ref().map_or(0, |file| file.length().saturating_sub(newest));

@@ -1,9 +1,9 @@
-//! Segments: the files of a staging, and the records in them.
+//! Segments, which are the files of a staging, and the records in them.
 //!
-//! A segment is called after the sequence number of its first frame; numbers grow from record to record and from segment to segment.
-//! All numbers are little endian. A segment begins with 64 bytes:
+//! The name of a segment contains the sequence number of its first frame. The numbers increase from record to record and from
+//! segment to segment. All numbers are little-endian. A segment begins with 64 bytes:
 //!
-//! | byte | type | what |
+//! | byte | type | content |
 //! |---|---|---|
 //! | 0 | 8 bytes | `MDREELSG` |
 //! | 8 | u64 | version: 2 |
@@ -11,19 +11,22 @@
 //! | 24 | u64 | checksum of the bytes before it |
 //! | 32 | 32 bytes | zeros |
 //!
-//! Records follow. Each begins at a multiple of 64 bytes with 64 bytes of its own, and then has the bytes of the frame:
+//! Records follow. Each record begins at a multiple of 64 bytes. It consists of a prefix of 64 bytes and the bytes of the frame:
 //!
-//! | byte | type | what |
+//! | byte | type | content |
 //! |---|---|---|
 //! | 0 | u64 | length of the frame, a multiple of 64 |
 //! | 8 | u64 | sequence number of the frame |
 //! | 16 | u64 | the checksum in the header of the frame |
-//! | 24 | u64 | checksum of the bytes before it, with the number of the segment's first frame for a seed |
+//! | 24 | u64 | checksum of the bytes before it, with the number of the segment's first frame as the seed |
 //! | 32 | 32 bytes | zeros |
 //!
-//! The prefix of a record is written when its frame and what ends the records behind it are there. A file may be one that an older
-//! segment was: what that has left behind the last record is ended by 64 zeros, and its prefixes have another seed.
-//! The frame has checksums of its own, of its header and each section; the record adds none, and refers to them by that of the header.
+//! The producer writes the prefix of a record last, when the frame and the end of the records are in place. A file may have been
+//! reused, and then contains the rest of an older segment after the last record. 64 zero bytes separate this rest from the record,
+//! and the prefixes in it were computed with another seed.
+//!
+//! A frame has its own checksums of its header and of each section. The record adds no checksum of the frame, but its prefix
+//! repeats the checksum of the header.
 
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
@@ -39,17 +42,17 @@ use mdreel_core::error::{Error, Result};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"MDREELSG");
 const VERSION: u64 = 2;
-/// The bytes of a segment before its first record, and those of a record before its frame.
+/// The number of bytes in a segment before its first record, and in a record before its frame.
 pub(super) const PREFIX: u64 = ALIGNMENT as u64;
 
 /// Number of times that a reader looks at a header that is not valid, and the time between two looks.
 const N_LOOKS: usize = 3;
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// What stands before a frame, or at the beginning of a segment.
+/// The bytes before a frame, or at the beginning of a segment.
 pub(super) type Block = [u8; PREFIX as usize];
 
-/// Three numbers and their checksum.
+/// Returns three numbers and their checksum as bytes.
 fn block(words: [u64; 3], seed: u64) -> Block {
     let mut bytes = [0; PREFIX as usize];
     for (to, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(words) {
@@ -60,19 +63,19 @@ fn block(words: [u64; 3], seed: u64) -> Block {
     bytes
 }
 
-/// The numbers of such bytes, if their checksum is right.
+/// Returns the numbers in these bytes if their checksum is correct.
 fn words(bytes: &Block, seed: u64) -> Option<[u64; 3]> {
     let mut each = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
     let words = [each.next()?, each.next()?, each.next()?];
     (block(words, seed) == *bytes).then_some(words)
 }
 
-/// The first bytes of the segment that begins with this frame.
+/// Returns the header of the segment that begins with this frame.
 pub(super) fn header(first: u64) -> Block {
     block([MAGIC, VERSION, first], 0)
 }
 
-/// What stands before a frame.
+/// The prefix of a record, which precedes the frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Prefix {
     length: u64,
@@ -82,14 +85,14 @@ pub(super) struct Prefix {
 }
 
 impl Prefix {
-    /// That of a frame; `None` for what is none.
+    /// Returns the prefix of a frame, or `None` if the bytes are not a frame.
     pub(super) fn of(sequence: u64, frame: &[u8]) -> Option<Self> {
         let checksum = FrameView::stored_checksum(frame)?;
         let length = frame.len() as u64;
         length.is_multiple_of(PREFIX).then_some(Prefix { length, sequence, checksum })
     }
 
-    /// As it stands in the segment that begins with the frame `first`.
+    /// Returns the bytes of the prefix in the segment that begins with the frame `first`.
     pub(super) fn to_bytes(self, first: u64) -> Block {
         block([self.length, self.sequence, self.checksum], first)
     }
@@ -99,7 +102,7 @@ impl Prefix {
         length.is_multiple_of(PREFIX).then_some(Prefix { length, sequence, checksum })
     }
 
-    /// The bytes of the record.
+    /// Returns the length of the record in bytes.
     pub(super) fn record_len(self) -> u64 {
         PREFIX.saturating_add(self.length)
     }
@@ -119,7 +122,7 @@ pub(crate) fn name(first: u64) -> String {
     format!("segment-{first:020}")
 }
 
-/// The sequence numbers after which the segments are called, in order.
+/// Returns the sequence numbers in the names of all segments, in increasing order.
 pub(super) fn all(directory: &Directory) -> Result<Vec<u64>> {
     let entries = std::fs::read_dir(directory.path()).map_err(|error| Error::io(directory.path(), error))?;
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
@@ -128,23 +131,24 @@ pub(super) fn all(directory: &Directory) -> Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// A segment that is read, perhaps while it is written to, or while its file becomes that of another segment.
+/// A segment that is being read. Meanwhile, a producer may append to it or reuse its file for another segment.
 #[derive(Debug)]
 pub(super) struct Segment {
     /// The sequence number of its first frame.
     pub(super) first: u64,
     path: PathBuf,
     file: File,
-    /// Whether the file is that of this segment: after a crash of the machine it may be one of which the disk has the name alone.
+    /// Whether the file is known to begin with the header of this segment. After a crash of the machine, the disk may have only the
+    /// name of the file.
     is_begun: bool,
-    /// Where the next record begins.
+    /// The offset of the next record.
     pub(super) at: u64,
-    /// The sequence number behind that of the last record before `at`.
+    /// The sequence number after the last record before `at`.
     pub(super) next: u64,
 }
 
 impl Segment {
-    /// Opens a segment; `None` if it has been deleted.
+    /// Opens a segment, or returns `None` if it has been deleted.
     pub(super) fn open(directory: &Directory, first: u64) -> Result<Option<Self>> {
         let name = name(first);
         let file = match directory.open_file(&name, OpenOptions::new().read(true)) {
@@ -166,7 +170,7 @@ impl Segment {
         Ok(self.file.metadata().map_err(|error| Error::io(&self.path, error))?.len())
     }
 
-    /// Whether the file begins as this segment does, and not with nothing, or as an older one.
+    /// Returns whether the file begins with the header of this segment, and not with zeros or the header of an older segment.
     fn is_of_this_name(&self) -> Result<bool> {
         let mut bytes = [0; PREFIX as usize];
         if !self.fill(&mut bytes, 0)? || bytes == [0; PREFIX as usize] {
@@ -175,7 +179,7 @@ impl Segment {
         for _ in 0..N_LOOKS {
             match words(&bytes, 0) {
                 Some([MAGIC, VERSION, first]) => return Ok(first == self.first),
-                // It has become another segment since it was opened.
+                // The file was deleted or reused for another segment since it was opened.
                 _ if self.has_gone() => return Ok(false),
                 // The producer may be writing the header.
                 _ => std::thread::sleep(PAUSE),
@@ -188,29 +192,29 @@ impl Segment {
         Err(Error::format(&self.path, None, Some(0), message))
     }
 
-    /// Goes over the next record, without a look at its frame. `None` where no record is whole.
+    /// Skips the next record without reading its frame. Returns `None` if there is no complete record.
     pub(super) fn pass(&mut self) -> Result<Option<Prefix>> {
         let Some(prefix) = self.prefix(self.at, self.next)? else { return Ok(None) };
         self.step_over(prefix);
         Ok(Some(prefix))
     }
 
-    /// Reads the next record's frame into `frame`. `None` where no record is whole: at the end, where a crash of the machine has
-    /// cut a write short, and where the file has become that of another segment.
+    /// Reads the frame of the next record into `frame`. Returns `None` if there is no complete record: at the end, at a write that
+    /// a crash of the machine has interrupted, and in a file that was reused for another segment.
     pub(super) fn read(&mut self, frame: &mut Vec<u8>) -> Result<Option<Prefix>> {
         let Some(prefix) = self.prefix(self.at, self.next)? else { return Ok(None) };
-        // Not more than the file has.
+        // The prefix was checked against the length of the file, so the frame is not too long.
         frame.resize(prefix.length as usize, 0);
         if !self.fill(frame, self.at + PREFIX)? {
             return Ok(None);
         }
         if let Some(fault) = prefix.fault(&self.path, frame) {
             let behind = self.prefix(self.at + prefix.record_len(), prefix.sequence.saturating_add(1))?;
-            // In this order: a file has another name before it is written to anew.
+            // The name is checked last, because the producer renames a file before it overwrites the content.
             if behind.is_none() || self.has_gone() {
                 return Ok(None);
             }
-            // Not the end of a write that was cut short: there is more behind it.
+            // This is not an interrupted write at the end, because more records follow.
             let message = format!("a damaged frame with others behind it: {fault}");
             return Err(Error::format(&self.path, Some(prefix.sequence), Some(self.at), message));
         }
@@ -223,7 +227,8 @@ impl Segment {
         self.next = prefix.sequence.saturating_add(1);
     }
 
-    /// The prefix at `at`, if there is one of a frame with the number `next` or a later one, and the file is long enough for it.
+    /// Returns the prefix at `at` if it belongs to a frame with the number `next` or a later one, and the file contains the
+    /// complete record.
     fn prefix(&mut self, at: u64, next: u64) -> Result<Option<Prefix>> {
         self.is_begun = self.is_begun || self.is_of_this_name()?;
         let mut bytes = [0; PREFIX as usize];
@@ -235,14 +240,14 @@ impl Segment {
         Ok(prefix.filter(|prefix| prefix.sequence >= next && prefix.record_len() <= left))
     }
 
-    /// Whether the file has its name no more: it was deleted, or has become that of another segment.
+    /// Returns whether the path no longer leads to this file, because the file was deleted or reused for another segment.
     pub(super) fn has_gone(&self) -> bool {
         let identity = |facts: std::fs::Metadata| (facts.dev(), facts.ino());
         let (here, there) = (self.file.metadata().map(identity), self.path.symlink_metadata().map(identity));
         !matches!((here, there), (Ok(here), Ok(there)) if here == there)
     }
 
-    /// Whether the bytes from `at` on are there; they may have been cut off a moment ago.
+    /// Reads the bytes from `at` on. Returns false if the file is too short; it may have been truncated a moment ago.
     fn fill(&self, bytes: &mut [u8], at: u64) -> Result<bool> {
         match self.file.read_exact_at(bytes, at) {
             Ok(()) => Ok(true),

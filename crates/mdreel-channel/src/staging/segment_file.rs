@@ -1,8 +1,8 @@
-//! The file of the segment that is written to.
+//! The file of the segment to which the producer writes.
 //!
-//! Giving a file its pages and blocks costs as much as copying a frame, or more. A file whose frames retention has deleted has both, so
-//! the next segment reuses it. The producer changes the name of the file first. A reader that has the file open can therefore detect
-//! that the frames it has read belong to another segment (`segment`).
+//! Allocating the pages and blocks of a file costs as much as copying a frame, or more. A file whose frames retention has deleted
+//! has both, so the next segment reuses it. The producer renames the file first. A reader that has the file open can therefore
+//! detect that the frames it has read belong to another segment (see `segment`).
 
 use std::fs::{File, OpenOptions};
 use std::io::ErrorKind;
@@ -15,13 +15,13 @@ use super::segment::{Block, PREFIX, Prefix, header, name};
 use mdreel_core::error::{Error, Result};
 use mdreel_core::writer::final_name::give_name_until_power_fails;
 
-/// The file of the segment that is written to.
+/// The file of the segment to which the producer writes.
 #[derive(Debug)]
 pub(super) struct SegmentFile {
     first: u64,
     file: File,
     inode: u64,
-    /// Number of bytes of the file. An older segment may have left some after the last record.
+    /// The number of bytes in the file. Data of an older segment may follow the last record.
     length: u64,
 }
 
@@ -33,15 +33,16 @@ impl SegmentFile {
         Self::of(&directory.join(&name), first, file)?.begun(directory)
     }
 
-    /// Begins a segment in the file of an old one, unless somebody has given that a second name, which would show the frames of the
-    /// new segment. Then, or if somebody has deleted the file, the segment begins in a new file.
+    /// Begins a segment in the file of an old one. If the old file has been deleted, or has a second name under which the frames of
+    /// the new segment would appear, the segment begins in a new file.
     pub(super) fn reuse(directory: &Directory, old: u64, first: u64) -> Result<Self> {
         let (old, new) = (directory.join(&name(old)), directory.join(&name(first)));
         let refused = |error: std::io::Error| Error::io(&new, error);
         if new.symlink_metadata().is_ok() {
             return Err(refused(ErrorKind::AlreadyExists.into()));
         }
-        // Before the first byte is written, so that readers know that the frames they find belong to another segment.
+        // The file is renamed before its first byte is written, so that readers know that the frames they find belong to another
+        // segment.
         match give_name_until_power_fails(&old, &new) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Self::create(directory, first),
             outcome => outcome.map_err(refused)?,
@@ -55,7 +56,7 @@ impl SegmentFile {
         SegmentFile { first, file, inode: facts.ino(), length: facts.len() }.begun(directory)
     }
 
-    /// Writes the header of the segment, and zeros where the first prefix comes.
+    /// Writes the header of the segment, and zeros at the place of the first prefix.
     fn begun(mut self, directory: &Directory) -> Result<Self> {
         let bytes = [header(self.first), [0; PREFIX as usize]];
         let written = self.file.write_all_at(bytes.as_flattened(), 0);
@@ -74,28 +75,27 @@ impl SegmentFile {
         Ok(SegmentFile { first, file, inode: facts.ino(), length: facts.len() })
     }
 
-    /// Maps the file as it is now.
+    /// Maps the file with its current length.
     pub(super) fn map(&self, path: &Path) -> Result<Mapping> {
         Mapping::new(path, &self.file, self.length as usize, true)
     }
 
-    /// The inode of the file.
     pub(super) fn inode(&self) -> u64 {
         self.inode
     }
 
-    /// The bytes of the file.
+    /// Returns the length of the file in bytes.
     pub(super) fn length(&self) -> u64 {
         self.length
     }
 
-    /// Appends a record to the last one, which ends at `at`. A process that is killed meanwhile leaves no record there.
+    /// Appends a record after the last one, which ends at `at`. If the process is killed meanwhile, it leaves no record there.
     pub(super) fn write(&mut self, at: u64, prefix: Prefix, frame: &[u8]) -> std::io::Result<()> {
         self.file.write_all_at(frame, at + PREFIX)?;
         self.finish(at, prefix)
     }
 
-    /// Completes the record at `at`, whose frame is there.
+    /// Completes the record at `at`, whose frame has been written.
     pub(super) fn finish(&mut self, at: u64, prefix: Prefix) -> std::io::Result<()> {
         let end = at + prefix.record_len();
         if end < self.length {
@@ -118,7 +118,7 @@ impl SegmentFile {
         Ok(())
     }
 
-    /// Has the disk keep what was written.
+    /// Syncs the data of the file to the disk.
     pub(super) fn sync(&self) -> std::io::Result<()> {
         self.file.sync_data()
     }
@@ -129,7 +129,7 @@ impl SegmentFile {
     }
 }
 
-/// Deletes a segment. Somebody else may have deleted it before.
+/// Deletes a segment. Does nothing if another program has deleted it before.
 pub(super) fn delete(directory: &Directory, first: u64) -> Result<()> {
     let path = directory.join(&name(first));
     match std::fs::remove_file(&path) {

@@ -8,15 +8,15 @@ use super::super::layout::{Header, Section, encode};
 use super::super::section::{DataType, SectionKind};
 use super::*;
 
-/// The bytes of a record with a frame of `frame`, and those of a segment before its records.
+/// The length of a record with a frame of `frame`, and the length of a segment's header.
 const RECORD: u64 = 320;
 const HEADER: u64 = PREFIX;
-/// Two frames to a segment.
+/// The length of a segment with two frames.
 const TWO: u64 = HEADER + 2 * RECORD;
 
 const ALL: Retention = Retention { count: None, bytes: None, age: None, segment: 10_000 };
 
-/// A frame of 256 bytes, 64 of which are `byte`.
+/// Returns a frame of 256 bytes, 64 of which are `byte`.
 fn frame(byte: u8) -> Vec<u8> {
     frame_of(byte, 64)
 }
@@ -25,7 +25,7 @@ fn frame_of(byte: u8, n_bytes: usize) -> Vec<u8> {
     numbered(byte.into(), n_bytes)
 }
 
-/// A frame with `n_bytes` that follow from its number.
+/// Returns a frame with `n_bytes` bytes that depend on its number.
 fn numbered(sequence: u64, n_bytes: usize) -> Vec<u8> {
     let bytes = vec![(sequence % 251) as u8; n_bytes];
     let header = Header { stream: 1, epoch: 0, sequence, step: 0, time: 0.0, n_atoms: 0, cell: None };
@@ -36,7 +36,7 @@ fn numbered(sequence: u64, n_bytes: usize) -> Vec<u8> {
     frame
 }
 
-/// Makes these the bytes of a file of the user.
+/// Writes a file that only the user may access.
 fn put(path: &Path, bytes: &[u8]) {
     std::fs::write(path, bytes).unwrap();
     std::fs::set_permissions(path, PermissionsExt::from_mode(0o600)).unwrap();
@@ -84,7 +84,8 @@ fn staging_keeps_whole_frames_wherever_the_last_write_was_cut() {
 
 #[test]
 fn staging_deletes_whole_segments() {
-    // How many frames stay after `n`, with those of the segment whose file the next one gets, and at the end.
+    // Returns the number of frames that stay after `n`, including those in the segment whose file is reused next, and the number
+    // that stays at the end.
     let write = |retention: Retention, n: u8| {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("staging");
@@ -123,7 +124,7 @@ fn age_is_what_it_was_when_staging_was_opened_whatever_the_wall_clock_says_later
         let file = OpenOptions::new().write(true).open(path.join(name(first))).unwrap();
         file.set_modified(modified).unwrap();
     };
-    // To the writer the files are as old as they are, whatever their times say after a step of the clock.
+    // The writer knows the true age of the files, whatever their times say after a step of the clock.
     (0..6).for_each(|first| set(first, SystemTime::UNIX_EPOCH));
     staging.append(6, &frame_of(6, 384)).unwrap();
     assert_eq!(staging.n_frames(), 7);
@@ -184,7 +185,7 @@ fn staging_goes_on_in_another_segment_when_a_write_has_failed() {
     let path = place.path().join("staging");
     let mut staging = Staging::open(&path, Durability::File, ALL).unwrap();
     staging.append(0, &frame(1)).unwrap();
-    // A file that cannot be written to stands for a disk that is full.
+    // A file that cannot be written to stands for a full disk.
     staging.file.as_mut().unwrap().replace_file(File::open(path.join(name(0))).unwrap());
     assert!(staging.append(1, &frame(2)).is_err());
     staging.append(1, &frame(3)).unwrap();

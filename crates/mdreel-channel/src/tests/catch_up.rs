@@ -1,4 +1,4 @@
-//! A consumer that has the ring and the staging: each frame once and in order, wherever it is.
+//! Tests of a consumer that reads the ring and staging: it gets each frame once and in order, wherever the frame is.
 
 use super::super::catch_up::{CatchUp, Next};
 use super::*;
@@ -91,7 +91,7 @@ fn consumer_begins_where_it_was_told_in_staging_or_in_the_ring() {
 fn waiting_consumer_gets_frames_for_which_the_ring_had_no_room() {
     let place = place();
     let mut producer = open_staged(&place, ignored(), 0, ALL);
-    // It takes nothing, so that the ring stays full.
+    // This consumer takes nothing, so the ring stays full.
     let _stuck = Consumer::join(&place.path, Start::Earliest).unwrap();
     let mut reader = CatchUp::join(&place.path, Start::Latest).unwrap();
     let waiting = thread::spawn(move || (steps(&mut reader), reader.missed()));

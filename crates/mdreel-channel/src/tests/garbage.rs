@@ -1,4 +1,4 @@
-//! Garbage in what another process writes: an error or a value, never a panic.
+//! Tests with garbage in the files that another process writes: reading returns an error or a value, and never panics.
 
 use proptest::prelude::*;
 
@@ -8,18 +8,18 @@ use super::super::layout::checksum;
 use super::super::staging::place::StagingPlace;
 use super::*;
 
-/// Puts a record with the right checksum in the place of a file, as no accident does, but a broken program may.
+/// Replaces a file by a record whose checksum is correct. No accident does this, but a broken program may.
 fn seal(directory: &Directory, name: &str, magic: &[u8; 8], body: &[u8]) {
     let pieces: [&[u8]; 3] = [magic, &checksum(body).to_le_bytes(), body];
     std::fs::write(directory.join(name), pieces.concat()).unwrap();
 }
 
-/// The body of the record in a file.
+/// Returns the body of the record in a file.
 fn body(directory: &Directory, name: &str) -> Vec<u8> {
     std::fs::read(directory.join(name)).unwrap()[16..].to_vec()
 }
 
-/// Any bytes, or those of a valid record with some of them changed, cut or repeated.
+/// Generates any bytes, or those of a valid record with some of them changed, cut or repeated.
 fn bodies(valid: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     let n_bytes = valid.len();
     let changed =

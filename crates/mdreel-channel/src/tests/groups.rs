@@ -1,4 +1,4 @@
-//! Groups: what is committed is in a result once, whoever comes, goes or dies.
+//! Tests of groups: each committed frame is in a result once, whichever member joins, leaves or dies.
 
 use super::super::catch_up::Next;
 use super::super::group::file::{Identity, MOST_BLOB, Mode};
@@ -25,7 +25,7 @@ fn take_step(member: &mut Member) -> Option<i64> {
     take(member).map(|identity| identity.step)
 }
 
-/// What a member gives back is noticed by the others within 20 ms, when they ask for a frame.
+/// A time after which the other members have noticed what a member gave back. They look every 20 ms when they ask for a frame.
 const NOTICED: Duration = Duration::from_millis(40);
 
 fn published(place: &Place, n: i64) -> Producer {
@@ -141,7 +141,7 @@ fn what_a_member_had_and_did_not_commit_goes_to_another() {
     publish(&mut producer, 6).unwrap();
     producer.end(&End::Finished).unwrap();
     assert_eq!(take_step(&mut one), Some(6));
-    // Neither waits for the other, as both have something to commit.
+    // Neither member waits for the other, because both have frames to commit.
     assert_eq!((take_step(&mut one), take_step(&mut other)), (None, None));
     other.commit(b"2, 3, 5").unwrap();
     assert!(matches!(other.next(SHORT), Err(Error::StreamTimeout(_))), "one may still die with its frames");
@@ -164,7 +164,7 @@ fn member_that_stops_lets_others_go_on_and_what_they_keep_in_mind_does_not_grow(
     producer.end(&End::Finished).unwrap();
     drop((one, other));
     thread::sleep(NOTICED);
-    // Who comes again has what it had committed in mind while it reads all of that again.
+    // A member that joins again knows from its last commit which steps are settled while it reads all of them again.
     let mut other = join(&place, "other", Mode::Share);
     assert_eq!(take_step(&mut other), Some(0));
     other.commit(b"").unwrap();
@@ -287,7 +287,7 @@ fn frames_that_the_others_have_committed_are_not_missed_by_a_slow_member() {
         assert_eq!(take_step(&mut slow), Some(0));
         slow.commit(b"").unwrap();
         let (begin, mut step) = (Instant::now(), 1);
-        // Until the first frames have gone from the ring, and from staging.
+        // Publishes until the first frames are gone from the ring and from staging.
         while step < 20 || is_staged && staged_steps(&place)[0] < 10 {
             assert!(begin.elapsed() < LONG);
             publish(&mut producer, step).unwrap();
@@ -299,7 +299,7 @@ fn frames_that_the_others_have_committed_are_not_missed_by_a_slow_member() {
         assert_eq!((take_step(&mut slow), slow.missed()), (Some(step), 0), "staged: {is_staged}");
         slow.commit(b"").unwrap();
         assert_eq!(slow.state().missed, 0);
-        // What nobody has had is missed, as before.
+        // Frames that no member had are missed, as before.
         (step + 1..step + 20).for_each(|i| assert!(publish(&mut producer, i).is_ok()));
         producer.end(&End::Finished).unwrap();
         let had = std::iter::from_fn(|| take_step(&mut slow)).count() as u64;
@@ -321,7 +321,7 @@ fn slowest_group_keeps_what_it_has_not_committed() {
     let begin = Instant::now();
     let mut step = 30;
     let mut until = |is_kept: fn(&[i64]) -> bool| {
-        // The groups are not asked at each frame.
+        // The producer does not ask the groups at each frame.
         while is_kept(&staged_steps(&place)) {
             assert!(begin.elapsed() < LONG);
             publish(&mut producer, step).unwrap();

@@ -1,4 +1,4 @@
-//! Consumers that hold frames: the producer skips their slots and never waits for them where it may drop frames.
+//! Tests of consumers that hold frames: the producer skips their slots, and never waits for them if it may drop frames.
 
 use std::sync::Arc;
 use std::thread;
@@ -40,7 +40,7 @@ fn frame_is_dropped_where_all_slots_are_held_and_nobody_is_waited_for() {
     drop(held);
     publish(&mut producer, 5).unwrap();
     producer.end(&End::Finished).unwrap();
-    // The frame that overwrote frame 0 is behind the number of the one that was dropped.
+    // The frame that overwrote frame 0 has a higher number than the dropped frame.
     assert_eq!((steps(&mut holders[0]), holders[0].missed()), (vec![1, 2, 3, 5], 1));
     assert_eq!((steps(&mut holders[3]), holders[3].missed()), (vec![5], 1));
 }
@@ -77,7 +77,7 @@ fn consumer_of_the_newest_frame_is_waited_for_by_nobody() {
         assert_eq!((producer.lag(), producer.n_consumers().unwrap(), producer.dropped()), (None, 0, 0));
         let Next::Frame(frame) = viewer.next(LONG).unwrap() else { panic!("no frame") };
         assert_eq!(frame.header().step, 9);
-        // Also while it has a frame, as one that was stopped.
+        // The producer also continues while the consumer holds a frame, for example because its process was stopped.
         (10..20).for_each(|i| assert!(publish(&mut producer, i).is_ok()));
         assert_eq!((frame.header().step, frame.view().unwrap().header.step), (9, 9));
         drop(frame);

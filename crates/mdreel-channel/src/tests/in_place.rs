@@ -7,14 +7,14 @@ use super::super::held::{Held, HeldNext, Holder};
 use super::super::ring_file::RingFile;
 use super::*;
 
-/// Slots of the ring in `settings`.
+/// The number of slots of the ring in `settings`.
 const N_SLOTS: usize = 4;
-/// A frame of `publish` with its prefix.
+/// The length of a frame of `publish` with its prefix.
 const RECORD: u64 = 64 + 192 + 128;
-/// A segment for each frame. As many frames stay as the ring has slots.
+/// A retention with one segment for each frame. As many frames stay as the ring has slots.
 const FEW: Retention = Retention { count: Some(1), bytes: None, age: None, segment: 1 };
 
-/// A place in memory, on which frames can be written in place.
+/// Returns a place in memory, where frames can be written in place.
 fn place_in_memory() -> Place {
     let directory = tempfile::tempdir_in("/dev/shm").unwrap();
     Place { path: directory.path().join("channel"), _directory: directory }
@@ -25,7 +25,7 @@ fn open_staged(place: &Place, policy: Policy, resume_step: i64, retention: Reten
     Producer::open(&place.path, Settings { staging, ..settings(policy, resume_step) }).unwrap()
 }
 
-/// Number of slots that refer to a segment.
+/// Returns the number of slots that refer to a segment.
 fn n_in_segments(place: &Place) -> usize {
     let directory = Directory::open(&place.path).unwrap();
     RingFile::open(&directory, false).unwrap().all_in_segments().count()
@@ -53,7 +53,7 @@ fn has_step(frame: &Held, step: i64) -> bool {
     view.header.step == step && view.sections().all(|section| section.bytes == [step as u8; 12 * N_ATOMS])
 }
 
-/// Number of deleted files of a staging that this process has mapped.
+/// Returns the number of deleted files of a staging that this process has mapped.
 fn n_deleted_but_mapped(place: &Place) -> usize {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let staging = place.staging();
@@ -90,7 +90,7 @@ fn frames_are_written_once_as_soon_as_files_are_reused() {
 
 #[test]
 fn frames_are_copied_twice_where_they_could_not_stay_in_staging() {
-    // The first keeps all frames, so that no file is reused; the others have less room than the ring.
+    // The first retention keeps all frames, so that no file is reused. The others have less room than the ring.
     let none = Retention { count: None, ..FEW };
     for retention in [none, Retention { bytes: Some(1000), ..none }, Retention { bytes: Some(2000), ..none }] {
         let place = place_in_memory();
@@ -137,7 +137,7 @@ fn consumer_that_is_behind_finds_its_frames_after_the_producer_restarts() {
         Consumer::join(&place.path, Start::Earliest).unwrap()
     };
     assert_eq!(n_in_segments(&place), N_SLOTS);
-    // The same staging: the segments stay until the slots are written anew.
+    // The staging is the same, so the segments stay until the slots are overwritten.
     let mut producer = open_staged(&place, Policy::Block(SHORT), 100, FEW);
     assert_eq!((step(&mut consumer), step(&mut consumer)), (Some(96), Some(97)));
     publish_all(&mut producer, 100..102);
@@ -148,7 +148,7 @@ fn consumer_that_is_behind_finds_its_frames_after_the_producer_restarts() {
     }
     assert_eq!(n_in_segments(&place), N_SLOTS);
     drop(producer);
-    // Another staging, or none: the frames are copied to the ring, and the old segments can be deleted.
+    // With another staging or none, the frames are copied to the ring, and the old segments can be deleted.
     let mut other = settings(Policy::DropOldest, 150);
     let path = place.staging().with_file_name("other");
     other.staging = Some(Staging::open(&path, Durability::File, FEW).unwrap());
@@ -189,7 +189,7 @@ fn segment_that_somebody_has_deleted_is_an_error_for_its_frames_only() {
         assert!(error.contains(&format!("segment-{:020}", 96 + expected)), "{error}");
     }
     assert_eq!((step(&mut consumer), step(&mut consumer)), (Some(98), Some(99)));
-    // The producer goes on: it has its own view of the files.
+    // The producer continues, because it has its own view of the files.
     publish_all(&mut producer, 100..200);
     assert_eq!(step(&mut consumer), Some(196));
 }

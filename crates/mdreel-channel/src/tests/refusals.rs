@@ -1,4 +1,4 @@
-//! What a producer refuses: steps that do not increase, and a new run that would hide the frames of staging.
+//! Tests of what a producer refuses: steps that do not increase, and a new run that would hide the frames of staging.
 
 use super::{ALL, LONG, open, open_staged, place, publish, settings};
 use crate::end::End;

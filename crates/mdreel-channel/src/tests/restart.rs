@@ -1,10 +1,10 @@
-//! Producers that come again: what was staged is not forgotten, and no number is given twice.
+//! Tests of producers that restart: staged frames are not forgotten, and no number is used twice.
 
 use super::super::catch_up::CatchUp;
 use super::super::layout::{Header, encode};
 use super::*;
 
-/// Stages a frame as a producer does that dies before it publishes it.
+/// Stages a frame like a producer that dies before it publishes the frame.
 fn stage(place: &Place, sequence: u64, step: i64) {
     let bytes = [step as u8; 12 * N_ATOMS];
     let section = Section { kind: SectionKind::Positions, data_type: DataType::Float32, bytes: &bytes };
@@ -27,7 +27,7 @@ fn rest(reader: &mut CatchUp) -> Vec<(u64, u64, i64)> {
 #[test]
 fn frame_that_was_staged_and_not_published_is_published_by_the_successor() {
     for (resume_step, expected) in [
-        // The checkpoint was behind it: it is not computed again.
+        // The checkpoint was after the frame, so the frame is not computed again.
         (4, vec![(0, 2, 2), (0, 3, 3), (1, 4, 4)]),
         (3, vec![(0, 2, 2), (1, 4, 3), (1, 5, 4)]),
     ] {
@@ -54,7 +54,7 @@ fn channel_goes_on_behind_its_staging_when_the_ring_has_gone() {
     let mut producer = open_staged(&place, Policy::Block(LONG), 0, ALL);
     (0..6).for_each(|i| assert!(publish(&mut producer, i).is_ok()));
     drop(producer);
-    // As when the machine was started again: what was in memory is no more.
+    // This is the state after a restart of the machine: the files in memory are gone.
     std::fs::remove_dir_all(&place.path).unwrap();
     let mut producer = open_staged(&place, Policy::Block(LONG), 4, ALL);
     assert_eq!(producer.epoch(), 1);

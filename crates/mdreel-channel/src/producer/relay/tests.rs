@@ -58,7 +58,7 @@ fn relayed(relay: &mut Producer, frame: &[u8]) -> Result<Published> {
     relay.relay(frame).map(|published| published.unwrap())
 }
 
-/// Number and step of each frame that is there.
+/// Returns the number and the step of each available frame.
 fn seen(consumer: &mut Consumer) -> Vec<(u64, i64)> {
     let mut found = Vec::new();
     while let Ok(Next::Frame(frame)) = consumer.next(SHORT) {
@@ -95,7 +95,7 @@ fn numbers_that_a_relay_passes_over_are_not_missed() {
         relay.advance(1, 3).unwrap();
         relay.pass_over(2).unwrap();
         relayed(&mut relay, &frame(1, 6, 3)).unwrap();
-        // Nothing of this epoch comes.
+        // No frame of this epoch arrives.
         relay.advance(2, 4).unwrap();
         relay.pass_over(1).unwrap();
         relay.advance(3, 4).unwrap();
@@ -152,7 +152,7 @@ fn frame_that_is_damaged_or_of_something_else_is_refused() {
         assert!(relayed(&mut relay, &whole[..at]).is_err());
         let mut damaged = whole.clone();
         damaged[at] ^= 1;
-        // What lies behind a section, up to the next multiple of 64 bytes, is nothing.
+        // The padding after a section, up to the next multiple of 64 bytes, has no checksum.
         let is_padding = (192 + 12 * N_ATOMS..).contains(&at);
         assert!(is_padding || matches!(relayed(&mut relay, &damaged), Err(Error::Format { .. })), "byte {at}");
         if is_padding {
@@ -189,7 +189,7 @@ fn frame_in_pieces_is_there_when_it_is_whole_and_another_may_take_its_place_befo
         assert_eq!((seen(&mut consumer), Status::of(&path).unwrap().n_published), (vec![], 0));
         let mut damaged = second.to_vec();
         damaged[0] ^= 1;
-        // Behind the section is padding, which has no checksum.
+        // The padding after the section has no checksum.
         if cut < 192 + 12 * N_ATOMS {
             assert!(matches!(relay.relay(&damaged), Err(Error::Format { .. })));
             assert!(matches!(relay.relay(second), Err(Error::Mismatch(_))), "it is to be begun again");

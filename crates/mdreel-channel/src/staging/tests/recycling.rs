@@ -1,4 +1,4 @@
-//! Files that become those of later segments: what was in them is seen as it was, or not at all.
+//! Tests of files that are reused for later segments. Readers see the old content unchanged, or not at all.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -33,7 +33,7 @@ fn file_of_deleted_frames_is_that_of_the_next_segment() {
         for i in 0..10 {
             staging.append(i.into(), &frame(i)).unwrap();
             inodes.insert(inode(&path, i.into()));
-            // The one before stays until the next one gets its file.
+            // The previous segment stays until the next one reuses its file.
             let firsts: Vec<u64> = (i.saturating_sub(1)..=i).map(u64::from).collect();
             assert_eq!(kept(&path), (i.saturating_sub(1)..=i).map(frame).collect::<Vec<_>>());
             assert_eq!(files(&path), names(&firsts));
@@ -64,7 +64,7 @@ fn frames_of_another_length_follow_in_a_file_that_had_longer_or_shorter_ones() {
 
 #[test]
 fn files_become_others_within_the_bytes_that_may_stay() {
-    // Of few segments as many frames stay as can; of many, one segment less.
+    // With few segments, as many frames stay as possible; with many, one segment less.
     for (bytes, n_least, n_files) in [(3 * TWO, 5, None), (5 * TWO, 7, Some(5)), (8 * TWO + RECORD, 13, Some(8))] {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("staging");
@@ -117,7 +117,8 @@ fn process_killed_while_a_file_becomes_another_segment_leaves_the_frames_before_
     (0..3).for_each(|i| assert!(staging.append(i.into(), &frame(i)).is_ok()));
     drop(staging);
     assert_eq!(files(&path), names(&[1, 2]));
-    // It has the name of the next segment, and the header of the old one; then its own, and no record yet.
+    // First, the file has the name of the next segment and the header of the old one. Then it has its own header, and no record
+    // yet.
     std::fs::rename(path.join(name(1)), path.join(name(3))).unwrap();
     for is_begun in [false, true] {
         if is_begun {
@@ -144,7 +145,7 @@ fn reader_that_has_seen_the_old_header_finds_the_frames_of_the_new_segment() {
     let path = place.path().join("staging");
     let mut staging = Staging::open(&path, Durability::File, ONE).unwrap();
     (0..3).for_each(|i| assert!(staging.append(i.into(), &frame(i)).is_ok()));
-    // As in the middle of `reuse`.
+    // This is the state in the middle of `reuse`.
     std::fs::rename(path.join(name(1)), path.join(name(3))).unwrap();
     let mut reader = StagedFrames::open(&path).unwrap();
     assert!(reader.read(3).unwrap().is_none());
@@ -165,7 +166,7 @@ fn crash_of_the_machine_that_keeps_a_name_without_its_bytes_leaves_the_frames_be
     drop(staging);
     let old = std::fs::read(path.join(name(1))).unwrap();
     std::fs::remove_file(path.join(name(1))).unwrap();
-    // What the disk has of a segment: the bytes of an older one, zeros, or nothing.
+    // The disk may have the bytes of an older segment, zeros, or nothing.
     for bytes in [old, vec![0; 1000], Vec::new()] {
         put(&path.join(name(3)), &bytes);
         assert_eq!(kept(&path), [frame(2)]);
@@ -190,7 +191,7 @@ fn reader_of_a_file_that_becomes_another_segment_finds_no_frame_there() {
     assert!(old.read(&mut bytes).unwrap().is_none() && old.pass().unwrap().is_none());
     assert_eq!(reader.read(3).unwrap().unwrap().sequence, 4, "frame 3 was deleted");
     assert_eq!(reader.frame(), frame(4));
-    // The prefix is still there, and the frame is being written anew: half of it is of another one.
+    // The prefix is still there while the frame is being overwritten, so that half of the frame belongs to another one.
     let mut old = Segment::open(&Directory::open(&path).unwrap(), 6).unwrap().unwrap();
     std::fs::rename(path.join(name(6)), path.join("spare")).unwrap();
     let spare = OpenOptions::new().write(true).open(path.join("spare")).unwrap();
@@ -241,7 +242,7 @@ fn segment_of_another_version_is_refused_and_stays() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("staging");
     drop(Staging::open(&path, Durability::File, ONE).unwrap());
-    // As the first version wrote them: the length of a frame, its number, and a checksum.
+    // The first version wrote the length of a frame, its number and a checksum.
     let old = [256u64.to_le_bytes(), 0u64.to_le_bytes(), 77u64.to_le_bytes()].concat();
     let old = [old, frame(0)].concat();
     put(&path.join(name(0)), &old);
