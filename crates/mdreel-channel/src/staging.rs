@@ -290,7 +290,8 @@ fn scan(directory: &Directory, first: u64, last: &mut Option<Vec<u8>>) -> Result
     // A segment whose modification time lies in the future counts as new.
     let written = Written { age: modified.elapsed().unwrap_or_default(), then: Instant::now() };
     // It is unknown whether the disk has the data that another process has written.
-    let (is_closed, is_on_disk, is_read) = (false, false, false);
+    // Consumers may still have mapped the file, whose frames they hold from the time of an earlier producer.
+    let (is_closed, is_on_disk, is_read) = (false, false, true);
     let kept = Kept { first, n_frames, n_bytes, written, is_closed, is_on_disk, mapped: None, n_slots: 0, is_read };
     Ok((kept, segment.next))
 }

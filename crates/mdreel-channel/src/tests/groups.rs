@@ -334,7 +334,8 @@ fn slowest_group_keeps_what_it_has_not_committed() {
     (0..20).for_each(|i| assert_eq!(take_step(&mut other), Some(i)));
     other.commit(b"").unwrap();
     until(|steps| steps[0] == 0);
-    assert!((17..=20).contains(&staged_steps(&place)[0]), "{:?}", staged_steps(&place));
+    // Three frames to a segment, of which one more stays than the groups want.
+    assert!((14..=20).contains(&staged_steps(&place)[0]), "{:?}", staged_steps(&place));
     drop((one, other));
     remove(&place.path, "analysis").unwrap();
     until(|steps| steps[0] < 60);

@@ -159,6 +159,24 @@ fn consumer_that_is_behind_finds_its_frames_after_the_producer_restarts() {
 }
 
 #[test]
+fn frame_that_a_consumer_holds_stays_as_it_is_when_another_producer_gets_its_staging() {
+    let place = place_in_memory();
+    let mut producer = open_staged(&place, Policy::DropOldest, 0, FEW);
+    publish_all(&mut producer, 0..100);
+    let holder = Holder::join_latest(&place.path).unwrap();
+    let frame = held(&holder);
+    drop(producer);
+    // The frame is copied to its slot, and the consumer still has that of the segment.
+    drop(open(&place.path, Policy::DropOldest, 100));
+    let mut producer = open_staged(&place, Policy::DropOldest, 100, FEW);
+    for step in 100..200 {
+        publish(&mut producer, step).unwrap();
+        assert!(has_step(&frame, 99), "after step {step}");
+    }
+    assert!(n_in_segments(&place) >= N_SLOTS - 1);
+}
+
+#[test]
 fn producer_without_staging_takes_over_the_frames_of_one_with_staging() {
     let place = place_in_memory();
     let mut producer = open_staged(&place, Policy::DropOldest, 0, FEW);
