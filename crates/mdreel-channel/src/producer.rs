@@ -350,7 +350,11 @@ impl Producer {
             _ => false,
         };
         let is_dropped = !is_spilled;
-        let level = self.staging.as_mut().map_or(Ok(Durability::Ring), |staging| staging.append(sequence, bytes))?;
+        let mut level = Durability::Ring;
+        if let Some(staging) = &mut self.staging {
+            staged::restore(&mut self.ring, staging, length)?;
+            level = staging.append(sequence, bytes)?;
+        }
         if is_dropped {
             self.ring.head().control.dropped.fetch_add(1, Ordering::Relaxed);
         }

@@ -1,7 +1,8 @@
 //! The writes of a frame to the ring and to staging: a single one if possible, and otherwise two.
 
 use std::fs::OpenOptions;
-use std::os::unix::fs::FileExt;
+use std::io::ErrorKind;
+use std::os::unix::fs::{FileExt, MetadataExt};
 
 use super::Producer;
 use crate::atomic::Ordering;
@@ -44,30 +45,34 @@ impl Producer {
     }
 }
 
-/// Copies the frames of segments that retention has to delete to their slots.
-fn restore(ring: &mut RingFile, staging: &mut Staging, length: usize) -> Result<()> {
+/// Copies the frames of segments that retention has to delete to their slots, before a frame of this length is written.
+pub(super) fn restore(ring: &mut RingFile, staging: &mut Staging, length: usize) -> Result<()> {
     while let Some(first) = staging.must_leave(length as u64)? {
-        let directory = staging.directory();
-        restore_from(ring, directory, |place| place.first == first)?;
+        restore_from(ring, staging.directory(), |place| place.first == first)?;
         staging.leave();
     }
     Ok(())
 }
 
-/// Copies the frames in segments of a staging to their slots.
+/// Copies the frames in segments of a staging to their slots. A frame is lost if another program has deleted or replaced its segment.
 fn restore_from(ring: &mut RingFile, staging: &Directory, is_chosen: impl Fn(&InSegment) -> bool) -> Result<()> {
     let chosen: Vec<_> = ring.all_in_segments().filter(|(_, place)| is_chosen(place)).collect();
     for (position, place) in chosen {
         let name = segment_name(place.first);
-        let file = staging.open_file(&name, OpenOptions::new().read(true))?;
         let refused = |error| Error::io(&staging.join(&name), error);
-        ring.restore(position, |bytes| file.read_exact_at(bytes, place.offset).map_err(refused))?;
+        let file = match staging.open_file(&name, OpenOptions::new().read(true)) {
+            Err(Error::Io { error, .. }) if error.kind() == ErrorKind::NotFound => continue,
+            outcome => outcome?,
+        };
+        if file.metadata().map_err(refused)?.ino() == place.inode {
+            ring.restore(position, |bytes| file.read_exact_at(bytes, place.offset).map_err(refused))?;
+        }
     }
     Ok(())
 }
 
 /// Takes over the slots of an earlier producer that refer to segments. If the staging is the same, the segments stay as long as the
-/// slots refer to them. Otherwise, the frames are copied to the slots. A frame is lost if another program has deleted its segment.
+/// slots refer to them. Otherwise, the frames are copied to the slots.
 pub(super) fn adopt(ring: &mut RingFile, channel: &Directory, staging: Option<&mut Staging>) -> Result<()> {
     let places: Vec<_> = ring.all_in_segments().collect();
     if places.is_empty() {
@@ -76,9 +81,7 @@ pub(super) fn adopt(ring: &mut RingFile, channel: &Directory, staging: Option<&m
     let earlier = StagingPlace::of(channel)?;
     match (earlier, staging) {
         (Some(earlier), Some(staging)) if staging.place().0 == earlier.path => {
-            places.iter().for_each(|(_, place)| {
-                staging.refer(place.first);
-            });
+            places.iter().for_each(|(_, place)| staging.refer(place.first));
         }
         (Some(earlier), _) => {
             if let Ok(directory) = Directory::open(&earlier.path) {

@@ -135,20 +135,23 @@ impl Staging {
         Ok(Some((InSegment { first: last.first, inode, offset, length, sequence }, level)))
     }
 
-    /// Counts a slot that refers to a frame of the segment that begins with the frame `first`, and returns whether it exists.
-    pub(crate) fn refer(&mut self, first: u64) -> bool {
-        let kept = self.segments.binary_search_by_key(&first, |kept| kept.first).ok();
-        let kept = kept.and_then(|number| self.segments.get_mut(number));
-        kept.map(|kept| kept.n_slots += 1).is_some()
+    /// Records that a slot refers to the segment that begins with the frame `first`.
+    pub(crate) fn refer(&mut self, first: u64) {
+        if let Some(kept) = self.find(first) {
+            kept.n_slots += 1;
+        }
     }
 
     /// Records that a slot no longer refers to the segment that begins with the frame `first`.
     pub(crate) fn release(&mut self, first: u64) {
-        if let Ok(number) = self.segments.binary_search_by_key(&first, |kept| kept.first)
-            && let Some(kept) = self.segments.get_mut(number)
-        {
+        if let Some(kept) = self.find(first) {
             kept.n_slots = kept.n_slots.saturating_sub(1);
         }
+    }
+
+    fn find(&mut self, first: u64) -> Option<&mut Kept> {
+        let number = self.segments.binary_search_by_key(&first, |kept| kept.first).ok()?;
+        self.segments.get_mut(number)
     }
 
     /// Records that the frames of the oldest segment have been copied to the slots that referred to them. Consumers may still read

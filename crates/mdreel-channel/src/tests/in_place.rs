@@ -159,6 +159,37 @@ fn consumer_that_is_behind_finds_its_frames_after_the_producer_restarts() {
 }
 
 #[test]
+fn limit_on_bytes_holds_while_the_ring_is_full() {
+    let place = place_in_memory();
+    let limit = 20_000;
+    let retention = Retention { count: None, bytes: Some(limit), ..FEW };
+    let mut producer = open_staged(&place, Policy::Spill(Box::new(|_| Ok(()))), 0, retention);
+    publish_all(&mut producer, 0..200);
+    assert_eq!(n_in_segments(&place), N_SLOTS);
+    let mut consumer = Consumer::join(&place.path, Start::Earliest).unwrap();
+    // The consumer takes no frame, so that the frames after the fourth do not get into the ring.
+    for step in 200..500 {
+        publish(&mut producer, step).unwrap();
+        let n_bytes: u64 = segments(&place).iter().map(|path| path.metadata().unwrap().len()).sum();
+        assert!(n_bytes <= limit, "{n_bytes} bytes after step {step}");
+    }
+    assert_eq!(n_in_segments(&place), 0, "the frames are in their slots");
+    (196..200).for_each(|expected| assert_eq!(step(&mut consumer), Some(expected)));
+}
+
+#[test]
+fn segment_that_somebody_has_deleted_does_not_stop_the_producer() {
+    let place = place_in_memory();
+    let mut producer = open_staged(&place, Policy::DropOldest, 0, FEW);
+    publish_all(&mut producer, 0..100);
+    let holder = Holder::join_latest(&place.path).unwrap();
+    let frame = held(&holder);
+    segments(&place).iter().for_each(|path| std::fs::remove_file(path).unwrap());
+    publish_all(&mut producer, 100..200);
+    assert!(has_step(&frame, 99));
+}
+
+#[test]
 fn frame_that_a_consumer_holds_stays_as_it_is_when_another_producer_gets_its_staging() {
     let place = place_in_memory();
     let mut producer = open_staged(&place, Policy::DropOldest, 0, FEW);
