@@ -1,4 +1,4 @@
-//! Blocks: the ranges of frames that a run is cut into.
+//! Blocks: the ranges of frames into which a run is divided.
 
 mod shares;
 
@@ -10,39 +10,39 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// Frames of a trajectory, in the order in which they are to be read.
+/// Frames of a trajectory, in the order in which the reader reads them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FrameSet {
-    /// `start`, `start + step`, … for `count` frames.
+    /// `count` frames: `start`, `start + step`, and so on.
     Range {
         /// First frame.
         start: u64,
-        /// Distance between frames; at least 1.
+        /// Distance between consecutive frames; at least 1.
         step: u64,
         /// Number of frames.
         count: u64,
     },
-    /// Any frames in any order, repetitions allowed.
+    /// Any frames in any order. Frames may be repeated.
     List(Arc<[u64]>),
 }
 
 impl FrameSet {
-    /// All of `n_frames` frames.
+    /// Returns all frames of a trajectory of `n_frames` frames.
     pub fn all(n_frames: u64) -> Self {
         FrameSet::Range { start: 0, step: 1, count: n_frames }
     }
 
-    /// `start`, `start + step`, … as long as frames come.
+    /// Returns the frames `start`, `start + step`, and so on, without a known end.
     pub fn endless(start: u64, step: u64) -> Self {
         FrameSet::Range { start, step, count: (u64::MAX - start) / step }
     }
 
-    /// Whether the number of frames is unknown.
+    /// Returns whether the number of frames is unknown.
     pub fn is_endless(&self) -> bool {
         matches!(self, FrameSet::Range { start, step, count } if *count > 0 && *count == (u64::MAX - start) / step)
     }
 
-    /// Number of frames.
+    /// Returns the number of frames.
     pub fn len(&self) -> u64 {
         match self {
             FrameSet::Range { count, .. } => *count,
@@ -50,12 +50,12 @@ impl FrameSet {
         }
     }
 
-    /// Whether there is no frame.
+    /// Returns whether the set contains no frames.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The `i`-th frame's number.
+    /// Returns the number of the `i`-th frame.
     pub fn get(&self, i: u64) -> u64 {
         match self {
             FrameSet::Range { start, step, .. } => start + i * step,
@@ -63,7 +63,7 @@ impl FrameSet {
         }
     }
 
-    /// The largest frame number, if there is one.
+    /// Returns the largest frame number, or `None` if the set is empty.
     pub fn last(&self) -> Option<u64> {
         match self {
             FrameSet::Range { count: 0, .. } => None,
@@ -72,7 +72,7 @@ impl FrameSet {
         }
     }
 
-    /// How many of the frames, which must ascend, come before frame `end`.
+    /// Returns how many of the frames come before frame `end`. The frames must be in ascending order.
     pub fn n_below(&self, end: u64) -> u64 {
         match self {
             FrameSet::Range { start, step, count } => end.saturating_sub(*start).div_ceil(*step).min(*count),
@@ -80,7 +80,8 @@ impl FrameSet {
         }
     }
 
-    /// The end of the stretch from the `at`-th frame on of which all lie within a range of frames, as the `at`-th does.
+    /// Returns the end of the stretch of frames that begins with the `at`-th frame and lies within the range `within`.
+    /// The `at`-th frame must lie within this range.
     pub(crate) fn stretch_end(&self, at: u64, within: &Range<u64>) -> u64 {
         match self {
             FrameSet::Range { start, step, count } => (within.end - start).div_ceil(*step).min(*count),
@@ -90,7 +91,7 @@ impl FrameSet {
         }
     }
 
-    /// The frames from the `range.start`-th to before the `range.end`-th.
+    /// Returns the frames at the positions `range` of the set.
     pub(crate) fn slice(&self, range: Range<u64>) -> FrameSet {
         match self {
             FrameSet::Range { start, step, .. } => {
@@ -101,18 +102,18 @@ impl FrameSet {
     }
 }
 
-/// Range of a block.
+/// The frames of a block, given by number or by bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Extent {
-    /// Frames by number: the source must know where they are.
+    /// Frames given by number. The source must know where they are.
     Frames(FrameSet),
-    /// All frames that begin within a range of bytes: for a file whose frames have not been located yet. Such a
-    /// block numbers its frames from 0; `run` renumbers them once all blocks before it are done.
+    /// All frames that begin within a range of bytes. This variant serves files whose frames have not been located yet.
+    /// Such a block numbers its frames from 0; `run` renumbers them once all blocks before it are done.
     Bytes(Range<u64>),
 }
 
 impl Extent {
-    /// Frames that it covers, as far as they have been counted.
+    /// Returns the number of frames in the extent as far as they have been counted.
     pub(crate) fn n_known_frames(&self) -> u64 {
         match self {
             Extent::Frames(frames) => frames.len(),
@@ -120,7 +121,8 @@ impl Extent {
         }
     }
 
-    /// Its frames, in a trajectory at `path` of `n_frames` frames, which are only found by number.
+    /// Returns the frames of the extent, for a trajectory at `path` of `n_frames` frames that can be found only by
+    /// number. Returns an error if the extent is a range of bytes, or if one of the frames does not exist.
     pub fn numbered(&self, path: &Path, n_frames: u64) -> Result<&FrameSet> {
         let Extent::Frames(frames) = self else {
             let message = "frames of this trajectory are found by number, not by bytes";
@@ -133,20 +135,20 @@ impl Extent {
     }
 }
 
-/// Block: the frames that one worker reads and maps at a time.
+/// The frames that one worker reads and maps at a time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Block {
-    /// Position in the order of merging.
+    /// Position of the block in the order of merging.
     pub index: usize,
-    /// Its range.
+    /// The frames of the block.
     pub extent: Extent,
-    /// The segment of the trajectory in which all of it lies, where blocks keep to segments. A worker whose blocks are
-    /// fixed has all of a segment, or none.
+    /// The trajectory segment that contains the complete block, if blocks keep to segments. With static scheduling, a
+    /// worker gets either all blocks of a segment or none.
     pub segment: Option<usize>,
 }
 
 impl Block {
-    /// A block that may cover parts of several segments.
+    /// Creates a block that may cover parts of several segments.
     pub(crate) fn new(index: usize, extent: Extent) -> Self {
         Block { index, extent, segment: None }
     }
@@ -155,23 +157,23 @@ impl Block {
 /// The blocks of a run, in the order of merging.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Blocks {
-    /// Those of a trajectory that is there.
+    /// The blocks of a complete trajectory.
     Listed(Vec<Block>),
-    /// Those of a trajectory that grows: each waits until its frames come, or the end does.
+    /// The blocks of a growing trajectory. Each block waits until its frames arrive or the trajectory ends.
     Arriving(Arriving),
 }
 
-/// Frames that come one after the other, cut into blocks of as many each, whenever they come.
+/// Frames that arrive one after another, divided into blocks of equal size.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Arriving {
-    /// The frames, of which some may never come.
+    /// The frames. Some of them may never arrive.
     pub frames: FrameSet,
-    /// Frames in each block but the last; at least 1.
+    /// Number of frames in each block except the last; at least 1.
     pub block_frames: u64,
 }
 
 impl Blocks {
-    /// Number of blocks; of frames that come without an end that is known, more than there will be.
+    /// Returns the number of blocks. If the end of the frames is unknown, this is an upper bound.
     pub fn len(&self) -> usize {
         match self {
             Blocks::Listed(blocks) => blocks.len(),
@@ -179,12 +181,12 @@ impl Blocks {
         }
     }
 
-    /// Whether there is no block.
+    /// Returns whether there are no blocks.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Range of the `block`-th block.
+    /// Returns the extent of the `block`-th block.
     pub fn extent(&self, block: usize) -> Option<Extent> {
         match self {
             Blocks::Listed(blocks) => blocks.get(block).map(|block| block.extent.clone()),
@@ -196,12 +198,12 @@ impl Blocks {
         }
     }
 
-    /// Whether blocks cover ranges of bytes.
+    /// Returns whether any block covers a range of bytes.
     pub fn are_of_bytes(&self) -> bool {
         matches!(self, Blocks::Listed(blocks) if blocks.iter().any(|block| matches!(block.extent, Extent::Bytes(_))))
     }
 
-    /// Frames in some of the blocks, as far as they have been counted.
+    /// Returns the number of frames in the blocks of `range` as far as they have been counted.
     pub fn n_known_frames(&self, range: Range<usize>) -> u64 {
         match self {
             Blocks::Listed(blocks) => blocks[range].iter().map(|block| block.extent.n_known_frames()).sum(),
@@ -209,12 +211,12 @@ impl Blocks {
         }
     }
 
-    /// Themselves as bytes, for another process or a file.
+    /// Serializes the blocks, for another process or a file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         postcard::to_allocvec(self).map_err(|error| Error::worker(format!("blocks cannot be sent: {error}")))
     }
 
-    /// The blocks that these bytes are.
+    /// Deserializes blocks from `bytes`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         postcard::from_bytes(bytes)
             .map_err(|error| Error::mismatch(format!("{} bytes are no blocks: {error}", bytes.len())))
@@ -227,7 +229,7 @@ impl From<Vec<Block>> for Blocks {
     }
 }
 
-/// Cuts `frames` into `n_parts` blocks whose sizes differ by at most one frame; empty blocks are left out.
+/// Divides `frames` into `n_parts` blocks whose sizes differ by at most one frame. The function omits empty blocks.
 pub fn plan_frames(frames: &FrameSet, n_parts: u64) -> Vec<Block> {
     cut(frames.len(), n_parts)
         .enumerate()
@@ -235,8 +237,8 @@ pub fn plan_frames(frames: &FrameSet, n_parts: u64) -> Vec<Block> {
         .collect()
 }
 
-/// Cuts `frames` into up to `n_parts` blocks between multiples of `together` frames, so that none of them splits what
-/// is stored in one piece. Frames in any order are cut anywhere.
+/// Divides `frames` into up to `n_parts` blocks whose edges are multiples of `together` frames, so that no block splits
+/// frames that the file stores together. A list of frames can be divided anywhere.
 pub(crate) fn plan_whole_steps(frames: &FrameSet, n_parts: u64, together: u64) -> Vec<Block> {
     let (start, step, count) = match frames {
         FrameSet::Range { start, step, count } if together > 1 && *count > 0 => (*start, *step, *count),
@@ -244,7 +246,7 @@ pub(crate) fn plan_whole_steps(frames: &FrameSet, n_parts: u64, together: u64) -
     };
     let first = start / together;
     let n_pieces = (start + (count - 1) * step) / together - first + 1;
-    // The first of the frames that is not in front of a piece.
+    // Returns the position in `frames` of the first frame at or after the start of a piece.
     let edge = |piece: u64| ((first + piece) * together).saturating_sub(start).div_ceil(step).min(count);
     cut(n_pieces, n_parts)
         .map(|pieces| edge(pieces.start)..if pieces.end == n_pieces { count } else { edge(pieces.end) })
@@ -254,7 +256,7 @@ pub(crate) fn plan_whole_steps(frames: &FrameSet, n_parts: u64, together: u64) -
         .collect()
 }
 
-/// Cuts the byte range of a file into `n_parts` blocks of about equal size.
+/// Divides the byte range of a file into `n_parts` blocks of about equal size.
 pub fn plan_bytes(bytes: Range<u64>, n_parts: u64) -> Vec<Block> {
     cut(bytes.end - bytes.start, n_parts)
         .enumerate()

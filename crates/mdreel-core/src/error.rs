@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The result of every fallible call of the core.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Where in a file something is wrong. Unknown parts stay `None`.
+/// The place of a problem in a file. Unknown parts are `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// The file.
@@ -32,7 +32,7 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// Paths as bytes: not all of them are UTF-8.
+/// Serialization of paths as bytes, because not all paths are UTF-8.
 mod any_path {
     use std::ffi::OsString;
     use std::path::{Path, PathBuf};
@@ -53,14 +53,14 @@ mod any_path {
     }
 }
 
-/// What is wrong and, where they are known, the file and the frame that it is about.
+/// A description of a problem, with the file and the frame where they are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// The file, channel or directory.
     pub path: Option<PathBuf>,
     /// The frame, counted from 0.
     pub frame: Option<u64>,
-    /// What was expected, what was found, and the remedy.
+    /// The expected value, the value found, and the remedy.
     pub message: String,
 }
 
@@ -85,7 +85,8 @@ impl std::fmt::Display for Problem {
 /// The errors of the core. The Python exceptions of `mdreel.errors` mirror the variants and their fields.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The operating system reported an error. Its error number is kept, so a missing file stays a missing file.
+    /// The operating system reported an error. The variant keeps the error number, so a missing file stays a missing
+    /// file.
     #[error("{}: {error}", path.display())]
     Io {
         /// The file.
@@ -96,7 +97,7 @@ pub enum Error {
     /// A file does not follow its format: it is truncated, corrupt, or has another format.
     #[error("{place}: {message}")]
     Format {
-        /// The damaged place.
+        /// The place of the damage.
         place: Place,
         /// The expected value and the value found.
         message: String,
@@ -135,7 +136,8 @@ pub enum Error {
 }
 
 impl Clone for Error {
-    /// The same error for another worker; `std::io::Error` cannot be cloned, so its number or its text is.
+    /// Clones the error for another worker. `std::io::Error` cannot be cloned, so the method creates a new one from its
+    /// error number, or from its text if it has no number.
     fn clone(&self) -> Self {
         match self {
             Error::Io { path, error } => {
@@ -159,47 +161,47 @@ impl Clone for Error {
 }
 
 impl Error {
-    /// An I/O error on `path`.
+    /// Creates an I/O error for `path`.
     pub fn io(path: &Path, error: std::io::Error) -> Self {
         Error::Io { path: path.to_owned(), error }
     }
 
-    /// A format error at a place of `path`.
+    /// Creates a format error for a place in `path`.
     pub fn format(path: &Path, frame: Option<u64>, byte: Option<u64>, message: impl Into<String>) -> Self {
         Error::Format { place: Place { path: path.to_owned(), frame, byte }, message: message.into() }
     }
 
-    /// An `Error::Mismatch` whose file and frame are unknown; `in_file` and `at_frame` add them.
+    /// Creates an `Error::Mismatch` without file and frame; `in_file` and `at_frame` add them.
     pub fn mismatch(problem: impl Into<Problem>) -> Self {
         Error::Mismatch(problem.into())
     }
 
-    /// An `Error::Unsupported` whose file and frame are unknown; `in_file` and `at_frame` add them.
+    /// Creates an `Error::Unsupported` without file and frame; `in_file` and `at_frame` add them.
     pub fn unsupported(problem: impl Into<Problem>) -> Self {
         Error::Unsupported(problem.into())
     }
 
-    /// An `Error::Stream` whose file and frame are unknown; `in_file` and `at_frame` add them.
+    /// Creates an `Error::Stream` without file and frame; `in_file` and `at_frame` add them.
     pub fn stream(problem: impl Into<Problem>) -> Self {
         Error::Stream(problem.into())
     }
 
-    /// An `Error::StreamTimeout` whose file and frame are unknown; `in_file` and `at_frame` add them.
+    /// Creates an `Error::StreamTimeout` without file and frame; `in_file` and `at_frame` add them.
     pub fn stream_timeout(problem: impl Into<Problem>) -> Self {
         Error::StreamTimeout(problem.into())
     }
 
-    /// An `Error::Function` whose file and frame are unknown; `in_file` and `at_frame` add them.
+    /// Creates an `Error::Function` without file and frame; `in_file` and `at_frame` add them.
     pub fn function(problem: impl Into<Problem>) -> Self {
         Error::Function(problem.into())
     }
 
-    /// An `Error::Worker` whose file and frame are unknown; `in_file` and `at_frame` add them.
+    /// Creates an `Error::Worker` without file and frame; `in_file` and `at_frame` add them.
     pub fn worker(problem: impl Into<Problem>) -> Self {
         Error::Worker(problem.into())
     }
 
-    /// The same error with the path of the file, channel or directory that it is about.
+    /// Adds the path of the affected file, channel or directory to the error.
     pub fn in_file(mut self, path: &Path) -> Self {
         if let Some(problem) = self.problem() {
             problem.path = Some(path.to_owned());
@@ -207,7 +209,7 @@ impl Error {
         self
     }
 
-    /// The same error with the frame that it is about.
+    /// Adds the number of the affected frame to the error.
     pub fn at_frame(mut self, frame: u64) -> Self {
         if let Some(problem) = self.problem() {
             problem.frame = Some(frame);

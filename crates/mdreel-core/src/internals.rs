@@ -9,26 +9,26 @@ use crate::source::xtc::control::{Groups, LANES, Walks, Wanted, walk};
 use crate::source::xtc::decode::{Decoded, Decoder};
 use crate::source::xtc::header::{Header, MAX_HEADER_LEN, Storage};
 
-/// Frames that are decoded side by side.
+/// Number of frames that are decoded side by side.
 pub const FRAMES_AT_ONCE: usize = LANES;
-/// The most bytes that the header of a frame takes.
+/// Maximum size of a frame header in bytes.
 pub const MOST_HEADER_BYTES: usize = MAX_HEADER_LEN;
 
-/// Return the length in bytes and the number of atoms of the frame at the start of `bytes`.
+/// Returns the length in bytes and the number of atoms of the frame at the start of `bytes`.
 pub fn frame_size(bytes: &[u8]) -> Option<(u64, usize)> {
     let header = Header::parse(bytes).ok().flatten()?;
     Some((header.frame_len(), header.n_atoms))
 }
 
-/// Compressed frames, at most `FRAMES_AT_ONCE`.
+/// Up to `FRAMES_AT_ONCE` compressed frames.
 #[derive(Default)]
 pub struct Frames<'a> {
     coded: Vec<Coded<'a>>,
 }
 
 impl<'a> Frames<'a> {
-    /// Add the frame at the start of `bytes`, which go on for `MARGIN` bytes after it. Return whether it is a
-    /// compressed frame.
+    /// Adds the frame at the start of `bytes`. The slice must extend `MARGIN` bytes beyond the frame. Returns whether
+    /// the frame is compressed.
     pub fn push(&mut self, bytes: &'a [u8]) -> bool {
         assert!(self.coded.len() < LANES, "at most {LANES} frames");
         let Some(header) = Header::parse(bytes).ok().flatten() else { return false };
@@ -39,18 +39,18 @@ impl<'a> Frames<'a> {
         true
     }
 
-    /// Number of entries.
+    /// Returns the number of frames.
     pub fn len(&self) -> usize {
         self.coded.len()
     }
 
-    /// Whether it is empty.
+    /// Returns whether there are no frames.
     pub fn is_empty(&self) -> bool {
         self.coded.is_empty()
     }
 }
 
-/// The pass over the flags of the groups, which decodes no coordinates.
+/// A pass over the flags of the groups, which does not decode coordinates.
 pub struct ControlPass {
     level: Level,
     wanted: Wanted,
@@ -58,12 +58,12 @@ pub struct ControlPass {
 }
 
 impl ControlPass {
-    /// Prepare a pass for atoms of the given indices, which ascend.
+    /// Prepares a pass for the atoms of the given indices, which must ascend.
     pub fn new(level: Level, atoms: &[u32]) -> Self {
         ControlPass { level, wanted: Wanted::new(atoms), groups: Box::default() }
     }
 
-    /// Walk over the groups of all frames. Return how many groups were found.
+    /// Walks over the groups of all frames. Returns how many groups were found.
     pub fn walk(&mut self, frames: &Frames<'_>) -> usize {
         let mut walks = Walks::none();
         frames.coded.iter().enumerate().for_each(|(lane, frame)| frame.begin(&mut walks, lane));
@@ -76,7 +76,7 @@ impl ControlPass {
     }
 }
 
-/// The decoder of the coordinates of some atoms.
+/// A decoder of the coordinates of selected atoms.
 pub struct Decoding {
     wanted: Wanted,
     decoder: Decoder,
@@ -84,12 +84,12 @@ pub struct Decoding {
 }
 
 impl Decoding {
-    /// Prepare the decoding of atoms of the given indices, which ascend.
+    /// Prepares the decoder for the atoms of the given indices, which must ascend.
     pub fn new(level: Level, atoms: &[u32]) -> Self {
         Decoding { wanted: Wanted::new(atoms), decoder: Decoder::new(level), ends: Vec::new() }
     }
 
-    /// Decode all frames into `batch`, which has as many frames.
+    /// Decodes all frames into `batch`, which must contain the same number of frames.
     pub fn decode(&mut self, frames: &Frames<'_>, batch: &mut FrameBatch) {
         let mut columns: Vec<_> = batch.columns_from_mut(0).collect();
         self.decoder.decode(&self.wanted, &frames.coded, &mut columns, &mut self.ends);

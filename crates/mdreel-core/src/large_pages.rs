@@ -1,11 +1,12 @@
 //! Large pages for large arrays. The first access to memory costs one fault per page. On request, the system uses pages
 //! of 2 MiB instead of 4 KiB.
 
-/// Bytes of a large page: arrays smaller than this have no use for one.
+/// Size of a large page in bytes. Smaller arrays do not benefit from large pages.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const LARGE: usize = 2 << 20;
 
-/// Asks for large pages for all that a vector has room for. It may be refused, and changes nothing but time.
+/// Requests large pages for the complete capacity of a vector. The system may refuse. The request affects only the run
+/// time.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn ask_for<T>(vector: &mut Vec<T>) {
     const PAGE: usize = 4 << 10;
@@ -14,13 +15,13 @@ pub(crate) fn ask_for<T>(vector: &mut Vec<T>) {
     if n_bytes < LARGE {
         return;
     }
-    // Whole pages are advised: the allocator's own bytes in front of the vector share the first.
+    // The advice covers complete pages. The vector may share the first page with data of the allocator.
     let before = start.addr() % PAGE;
-    // SAFETY: the advice changes no byte, of the vector's pages or of what else they hold.
+    // SAFETY: the advice changes no byte, neither of the vector nor of other data in the same pages.
     unsafe { libc::madvise(start.wrapping_sub(before).cast(), before + n_bytes, libc::MADV_HUGEPAGE) };
 }
 
-/// Other systems cannot be asked.
+/// Does nothing, because other systems have no such request.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(crate) fn ask_for<T>(_vector: &mut Vec<T>) {}
 

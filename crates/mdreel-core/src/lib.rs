@@ -1,4 +1,4 @@
-//! mdreel-core: reading, mapping and reducing frames of molecular dynamics trajectories.
+//! Core library of mdreel: reads, maps and reduces frames of molecular dynamics trajectories.
 //!
 //! The data flow is `Source -> Frame -> Block -> Kernel -> Partial -> reduce -> results`. The modules below have these
 //! names and import each other only in this order. The core works with atom indices and not with names, does not depend

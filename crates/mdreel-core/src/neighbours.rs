@@ -9,47 +9,48 @@ use grid::Grid;
 use crate::frame::LANES;
 use crate::periodic::Periodic;
 
-/// Points, sorted into cells so that those near a point are found at once. Memory is kept from frame to frame.
+/// Points sorted into cells, so that the neighbours of a point can be found quickly. The buffers are reused from frame
+/// to frame.
 ///
-/// Cells are stacked along x in columns. The points within the distance of a point are in stretches of columns, each of
-/// consecutive points that share one image: no search for the shortest image is left where distances are computed.
-/// Where the distance is not below half the shortest lattice vector of the periodic cell, a point may have several
-/// images within it: all pairs are looked at then, by their shortest image.
+/// Cells form columns along x. The points within the distance of a point lie in stretches of columns. Each stretch
+/// consists of consecutive points that share one image, so the computation of distances does not need to search for the
+/// shortest image. If the distance is not below half the shortest lattice vector of the periodic cell, several images
+/// of a point may lie within it. The search then visits all pairs with their shortest images.
 #[derive(Debug, Default)]
 pub(crate) struct Neighbours {
-    /// x, y and z of the points in the order of the cells, and whole octets more.
+    /// x, y and z of the points in the order of the cells, padded to complete octets.
     points: [Vec<f64>; 3],
-    /// Which point each of these is.
+    /// The number of each of these points.
     places: Vec<u32>,
-    /// Where the points of each cell begin, and the end of all.
+    /// The first point of each cell, followed by the end of all points.
     starts: Vec<u32>,
-    /// None where all pairs are looked at.
+    /// The grid of cells, or `None` if the search visits all pairs.
     grid: Option<Grid>,
     images: Option<Periodic>,
     reach: f64,
-    /// The cell of each point; vectors from a point to all.
+    /// The cell of each point. `vectors` contains the vectors from one point to all points.
     cells: Vec<u32>,
     vectors: [Vec<f64>; 3],
 }
 
-/// Consecutive points that may be near a point. The search may read the memory after the last one.
+/// Consecutive points that may be near a point. The search may read the memory after the last point.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Run<'a> {
     columns: [&'a [f64]; 3],
-    /// Which points these are.
+    /// The numbers of these points.
     pub places: &'a [u32],
     point: [f64; 3],
 }
 
 impl Run<'_> {
-    /// The squares of the distances, Å², into `squares`; as many more as fill an octet mean nothing.
+    /// Writes the squares of the distances, Å², to `squares`. The values that fill the last octet are undefined.
     #[inline(always)]
     pub(crate) fn squares(&self, squares: &mut [f64]) {
         let whole = self.places.len().next_multiple_of(LANES);
         let [x, y, z] = self.columns.map(|column| column[..whole].as_chunks::<LANES>().0);
         let squares = squares[..whole].as_chunks_mut::<LANES>().0;
         for (((x, y), z), squares) in x.iter().zip(y).zip(z).zip(squares) {
-            // Separate arrays show the compiler eight numbers without other writers.
+            // With separate arrays, the compiler knows that nothing else writes to the eight numbers.
             let (x, y, z, mut octet) = (*x, *y, *z, [0.0; LANES]);
             for (k, square) in octet.iter_mut().enumerate() {
                 let d = [x[k] - self.point[0], y[k] - self.point[1], z[k] - self.point[2]];
@@ -59,7 +60,8 @@ impl Run<'_> {
         }
     }
 
-    /// The vectors from the point to these, Å: x, y and z into `vectors`; as many more as fill an octet mean nothing.
+    /// Writes x, y and z of the vectors from the point to these points, Å, to `vectors`. The values that fill the last
+    /// octet are undefined.
     #[inline(always)]
     pub(crate) fn vectors(&self, vectors: [&mut [f64]; 3]) {
         let whole = self.places.len().next_multiple_of(LANES);
@@ -73,13 +75,13 @@ impl Run<'_> {
         }
     }
 
-    /// The vector from the point to the `k`-th of these, Å.
+    /// Returns the vector from the point to the `k`-th of these points, Å.
     #[inline(always)]
     pub(crate) fn vector(&self, k: usize) -> [f64; 3] {
         std::array::from_fn(|axis| self.columns[axis][k] - self.point[axis])
     }
 
-    /// These in turns of at most `n` points.
+    /// Divides the points into runs of at most `n` points.
     #[inline(always)]
     pub(crate) fn turns(self, n: usize) -> impl Iterator<Item = Self> {
         (0..self.places.len()).step_by(n).map(move |first| {
@@ -89,22 +91,23 @@ impl Run<'_> {
     }
 }
 
-/// Handler for the neighbours of a point.
+/// A handler for the neighbours of a point.
 pub(crate) trait Visit {
-    /// Looks at some that may be near point `from`. Mark it `#[inline(always)]`, as [`crate::simd::Operation::run`].
+    /// Processes points that may be near point `from`. Mark the method `#[inline(always)]`, like
+    /// [`crate::simd::Operation::run`].
     fn visit(&mut self, from: u32, run: Run<'_>);
 }
 
 impl Neighbours {
-    /// Places `points` (x, y and z), in a periodic cell or none, to be found within `distance` (Å, finite). Says
-    /// whether all are finite; if not, nothing may be looked for.
+    /// Sorts `points` (x, y and z), with or without a periodic cell, for searches within `distance` (Å, finite).
+    /// Returns whether all points are finite. If not, no search is allowed.
     pub(crate) fn place(&mut self, points: [&[f64]; 3], images: Option<Periodic>, distance: f64) -> bool {
         let n_points = points[0].len();
         if !points.iter().all(|column| column.iter().fold(true, |all, value| all & value.is_finite())) {
             return false;
         }
         self.images = images;
-        // A little more, because the lookup of cells rounds.
+        // The reach is slightly larger, because the lookup of cells rounds.
         let extent = points.iter().flat_map(|column| column.iter()).fold(0.0, |most: f64, value| most.max(value.abs()));
         self.reach = distance + 1e-9 * (1.0 + distance + extent);
         let is_sorted = images.is_none_or(|cell| self.reach < cell.unique_radius());
@@ -125,12 +128,12 @@ impl Neighbours {
         true
     }
 
-    /// Gives the points that were placed these numbers, in their order.
+    /// Replaces the number of each point `i` by `numbers[i]`.
     pub(crate) fn renumber(&mut self, numbers: &[u32]) {
         self.places.iter_mut().for_each(|place| *place = numbers[*place as usize]);
     }
 
-    /// Sorts points by cell, counting.
+    /// Sorts points by cell with a counting sort.
     fn sort(&mut self, points: [&[f64]; 3], grid: &Grid) {
         let n_points = points[0].len();
         for (column, values) in self.points.iter_mut().zip(points) {
@@ -160,15 +163,15 @@ impl Neighbours {
         }
     }
 
-    /// Visits the points that may be near `point`, which has the number `from`: every point within the distance once,
-    /// and some others.
+    /// Visits the points that may be near `point`, which has the number `from`. The search visits every point within
+    /// the distance once, and some others.
     #[inline(always)]
     pub(crate) fn near(&mut self, from: u32, point: [f64; 3], visit: &mut impl Visit) {
         self.look(from, point, None, visit);
     }
 
-    /// Visits the pairs of points that may be near: every pair within the distance once, and some others, but no point
-    /// with itself.
+    /// Visits the pairs of points that may be near each other. The search visits every pair within the distance once,
+    /// and some others, but never pairs a point with itself.
     #[inline(always)]
     pub(crate) fn pairs(&mut self, visit: &mut impl Visit) {
         for i in 0..self.places.len() {
@@ -177,7 +180,8 @@ impl Neighbours {
         }
     }
 
-    /// Visits the points that may be near a point, each pair once, starting at the `behind`-th point in order.
+    /// Visits the points that may be near a point. If `behind` is given, only points after this position in the order
+    /// of the cells form a pair, so that the search visits each pair once.
     #[inline(always)]
     fn look(&mut self, from: u32, point: [f64; 3], behind: Option<usize>, visit: &mut impl Visit) {
         match &self.grid {
@@ -190,8 +194,8 @@ impl Neighbours {
         }
     }
 
-    /// From slab to slab along z, from column to column along y, to stretches along x. Of each two images that are
-    /// opposite to one another one is looked at, where pairs count once.
+    /// Visits slabs along z, columns along y within each slab, and stretches along x within each column. If each pair
+    /// counts once, the search uses only one of two opposite images.
     #[inline(always)]
     fn look_in_cells(&self, grid: &Grid, from: u32, point: [f64; 3], behind: Option<usize>, visit: &mut impl Visit) {
         let is_half = behind.is_some();
@@ -240,7 +244,7 @@ impl Neighbours {
         Run { columns, places: &self.places[range], point }
     }
 
-    /// The shortest vectors from a point to all.
+    /// Computes the shortest vectors from a point to all points.
     #[inline(always)]
     fn measure(&mut self, point: [f64; 3]) {
         let [x, y, z] = &mut self.vectors;

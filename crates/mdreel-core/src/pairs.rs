@@ -1,4 +1,4 @@
-//! RMSD between all pairs of frames, and what follows from it: trees of clusters, and the frames in their centres.
+//! RMSD between all pairs of frames, and analyses of these distances: trees of clusters and medoids.
 
 mod compare;
 mod linkage;

@@ -1,5 +1,5 @@
-//! Parts: the results of consecutive blocks, which can merge with the part that follows, in the same or in another
-//! process.
+//! Parts: the results of consecutive blocks. A part can merge with the part that follows, in the same process or in
+//! another one.
 
 use std::ops::Range;
 
@@ -12,40 +12,41 @@ use crate::source::LocatedFrames;
 use crate::source::damage::Damage;
 use crate::span::{NO_BLOCK, Span};
 
-/// What the bytes of a part begin with. The last digit is that of their layout.
+/// The first bytes of a serialized part. The last digit is the version of the layout.
 const MAGIC: &[u8; 8] = b"mdreelP3";
 
-/// What consecutive blocks became.
+/// The result of consecutive blocks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Part<P> {
     /// The blocks.
     pub blocks: Range<usize>,
-    /// Their partial results, merged.
+    /// The merged partial results of the blocks.
     pub partial: P,
-    /// What they cost.
+    /// The time spans of the work on the blocks.
     pub spans: Vec<Span>,
-    /// Where their frames are; one for each block, if they are blocks of bytes.
+    /// The locations of their frames: one entry for each block, if they are blocks of bytes.
     pub located: Vec<LocatedFrames>,
-    /// What was left out of them.
+    /// The damaged frames that were skipped.
     pub damage: Vec<Damage>,
-    /// Whether nothing comes behind them, though more was planned.
+    /// Whether nothing follows these blocks, although more blocks were planned.
     pub is_last: bool,
 }
 
 impl<P: Partial> Part<P> {
-    /// The part of no blocks, in front of block `first`.
+    /// Creates the part of no blocks before block `first`.
     pub fn empty(first: usize, partial: P) -> Self {
         let (spans, located, damage) = Default::default();
         Part { blocks: first..first, partial, spans, located, damage, is_last: false }
     }
 
-    /// The part of no blocks in front of all blocks of a run, which will all be merged into it.
+    /// Creates the part of no blocks at the start of a run. All blocks of the run will be merged into it.
     pub fn whole(mut partial: P) -> Self {
         partial.begin();
         Part::empty(0, partial)
     }
 
-    /// Adds the part that follows. Frames of blocks of bytes are counted from the beginning of each part.
+    /// Adds the part that follows. In blocks of bytes, each part counts its frames from 0, so the method renumbers
+    /// them.
     pub fn merge(&mut self, mut next: Part<P>) {
         debug_assert_eq!(self.blocks.end, next.blocks.start, "parts are merged in order");
         if !next.located.is_empty() {
@@ -59,7 +60,8 @@ impl<P: Partial> Part<P> {
         self.is_last = next.is_last;
     }
 
-    /// Numbers its blocks from `first` on: they were planned for themselves, and come behind others.
+    /// Numbers the blocks of the part from `first` on. The method serves blocks that were planned separately and follow
+    /// others.
     pub fn move_to(&mut self, first: usize) {
         let (before, n_blocks) = (self.blocks.start as u32, self.blocks.len());
         self.blocks = first..first + n_blocks;
@@ -68,12 +70,12 @@ impl<P: Partial> Part<P> {
         }
     }
 
-    /// Says which worker has done it, where that is known afterwards only.
+    /// Sets the worker of all spans, if it becomes known only after the work.
     pub fn done_by(&mut self, worker: u32) {
         self.spans.iter_mut().for_each(|span| span.worker = worker);
     }
 
-    /// Moves its spans by `offset_ns`: another process has counted from another moment.
+    /// Shifts all spans by `offset_ns`, because another process counts time from a different moment.
     pub fn shift(&mut self, offset_ns: i64) {
         for span in &mut self.spans {
             span.start_ns = span.start_ns.saturating_add_signed(offset_ns);
@@ -83,13 +85,13 @@ impl<P: Partial> Part<P> {
 }
 
 impl<P: Serialize + DeserializeOwned> Part<P> {
-    /// Itself as bytes, for another process or a file.
+    /// Serializes the part, for another process or a file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         postcard::to_extend(self, MAGIC.to_vec())
             .map_err(|error| Error::worker(format!("a part could not be turned into bytes: {error}")))
     }
 
-    /// The part that these bytes are.
+    /// Deserializes a part from `bytes`.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let wrong = |message: String| Error::mismatch(format!("{} bytes are no part: {message}", bytes.len()));
         let content =

@@ -7,28 +7,31 @@ use crate::frame::FrameHeader;
 use crate::unit_cell::UnitCell;
 use lattice::{Lattice, square};
 
-/// The cell that files of structures without a periodic cell have, as lengths in Å and angles in degrees.
+/// The placeholder cell in files of structures without a periodic cell, as lengths in Å and angles in degrees.
 const PLACEHOLDER: [f32; 6] = [1.0, 1.0, 1.0, 90.0, 90.0, 90.0];
 
-/// A periodic cell, ready for many vectors.
+/// A periodic cell, prepared for many vectors.
 #[derive(Debug, Clone, Copy)]
 pub struct Periodic {
-    /// Row vectors, Å: a along x, b in the xy plane.
+    /// Row vectors in Å, with a along x and b in the xy plane.
     vectors: [[f64; 3]; 3],
-    /// The square of half the shortest lattice vector, Å²: no image is shorter than a vector that is shorter than this.
+    /// The square of half the shortest lattice vector, Å². A vector shorter than half the shortest lattice vector has
+    /// no shorter image.
     shortest: f64,
-    /// `None` where all angles are right: the rows are reduced then.
+    /// The reduced lattice, or `None` if all angles are right angles. The rows are reduced already in this case.
     lattice: Option<Lattice>,
     volume: f64,
 }
 
 impl Periodic {
-    /// Prepares the images of a cell. Returns `None` if there is no cell; files also mark that by three lengths of
-    /// zero, or by a placeholder of 1 x 1 x 1 Å. Returns an error if the lengths and angles span no volume.
+    /// Prepares the images of a cell. Returns `None` if there is no cell. Files also mark a missing cell by three
+    /// lengths of zero, or by a placeholder of 1 x 1 x 1 Å. Returns an error if the lengths and angles do not define a
+    /// cell with a volume.
     pub fn new(cell: Option<&UnitCell>) -> Result<Option<Self>> {
         let Some(cell) = cell else { return Ok(None) };
-        // By way of lengths and angles, as users know the cell and MDAnalysis takes it: the vectors of a file differ
-        // from these by what a float32 is rounded, and an atom's images by as much.
+        // The vectors are computed from lengths and angles, as users specify the cell and as MDAnalysis does. The
+        // vectors of a file differ from these by float32 rounding, and the images of an atom would differ by the same
+        // amount.
         let cell = UnitCell::Dimensions(cell.dimensions());
         if cell.dimensions()[..3] == [0.0; 3] || cell.dimensions() == PLACEHOLDER {
             return Ok(None);
@@ -45,7 +48,7 @@ impl Periodic {
         Ok(Some(Periodic { vectors, shortest, lattice, volume: cell.volume() }))
     }
 
-    /// The images in the cell of a frame, as [`Periodic::new`]. Errors name the frame.
+    /// Prepares the images in the cell of a frame, like [`Periodic::new`]. Errors name the frame.
     pub(crate) fn of_frame(header: &FrameHeader) -> Result<Option<Self>> {
         Self::new(header.unit_cell.as_ref()).map_err(|error| {
             Error::mismatch(format!(
@@ -55,35 +58,35 @@ impl Periodic {
         })
     }
 
-    /// The lengths of a cell with right angles, Å.
+    /// Returns the lengths of the cell, Å, if all its angles are right angles.
     pub(crate) fn lengths(&self) -> Option<[f64; 3]> {
         let [[a, ..], [_, b, _], [.., c]] = self.vectors;
         self.lattice.is_none().then_some([a, b, c])
     }
 
-    /// The row vectors, Å: a along x, b in the xy plane.
+    /// Returns the row vectors in Å, with a along x and b in the xy plane.
     pub(crate) fn vectors(&self) -> [[f64; 3]; 3] {
         self.vectors
     }
 
-    /// The volume, Å³.
+    /// Returns the volume, Å³.
     pub(crate) fn volume(&self) -> f64 {
         self.volume
     }
 
-    /// Half the shortest lattice vector, Å, the radius of the largest sphere within which images are unique: of two
-    /// atoms, one image at most is closer than this.
+    /// Returns half the shortest lattice vector, Å. It is the radius of the largest sphere within which images are
+    /// unique: at most one image of an atom is closer to another atom than this.
     pub(crate) fn unique_radius(&self) -> f64 {
         self.shortest.sqrt()
     }
 
-    /// The vector of the cell that brings a point into it: to fractions from 0 up to 1.
+    /// Returns the lattice vector that moves a point into the cell, to fractional coordinates from 0 up to 1.
     #[inline(always)]
     pub(crate) fn shift_into(&self, point: [f64; 3]) -> [f64; 3] {
         self.vector(self.fractions(point).map(|fraction| -fraction.floor()))
     }
 
-    /// A point in fractions of the cell.
+    /// Returns the fractional coordinates of a point.
     #[inline(always)]
     pub(crate) fn fractions(&self, [x, y, z]: [f64; 3]) -> [f64; 3] {
         let [[ax, ..], [bx, by, _], [cx, cy, cz]] = self.vectors;
@@ -92,26 +95,26 @@ impl Periodic {
         [(x - b * bx - c * cx) / ax, b, c]
     }
 
-    /// The point that has these fractions.
+    /// Returns the point with the given fractional coordinates.
     #[inline(always)]
     pub(crate) fn vector(&self, [a, b, c]: [f64; 3]) -> [f64; 3] {
         let [[ax, ..], [bx, by, _], [cx, cy, cz]] = self.vectors;
         [a * ax + b * bx + c * cx, b * by + c * cy, c * cz]
     }
 
-    /// The middle of the cell, Å.
+    /// Returns the middle of the cell, Å.
     pub(crate) fn middle(&self) -> [f64; 3] {
         self.vector([0.5; 3])
     }
 
-    /// The shortest image of a vector.
+    /// Returns the shortest image of a vector.
     #[inline(always)]
     pub(crate) fn shortest(&self, d: [f64; 3]) -> [f64; 3] {
         if square(d) < self.shortest { d } else { self.search(d) }
     }
 
-    /// The lattice vector, in numbers of the cell's vectors, that makes a difference of two points the shortest of its
-    /// images. The difference is in fractions of the cell.
+    /// Returns the lattice vector that makes a difference of two points the shortest of its images. The difference is
+    /// given in fractional coordinates, and the result in multiples of the cell vectors.
     #[inline(always)]
     pub(crate) fn nearest(&self, fractions: [f64; 3]) -> [f64; 3] {
         let rounded = fractions.map(|fraction| -fraction.round_ties_even());
@@ -141,9 +144,11 @@ impl Periodic {
     }
 }
 
-/// The image of a point within the brick of the diagonal of a cell, given by its row vectors, or on the faces of that.
-/// With a along x and b in the xy plane, images of this brick fill space as those of the cell do. Vectors of a cell
-/// have the bits of a float32: where coordinates have, nothing is rounded.
+/// Returns the image of a point within a rectangular brick, or on its faces.
+///
+/// The edges of the brick are the diagonal elements of the cell's row vectors. With a along x and b in the xy plane,
+/// images of this brick fill space like images of the cell do. Cell vectors have float32 precision. If the coordinates
+/// do too, the function does not round.
 #[inline(always)]
 pub(crate) fn into_brick(vectors: &[[f64; 3]; 3], mut point: [f64; 3]) -> [f64; 3] {
     for axis in [2, 1, 0] {
@@ -160,8 +165,8 @@ mod tests {
 
     use super::*;
 
-    /// The square of the shortest of all images: a lattice vector that is longer than twice the vector cannot shorten
-    /// it, and the heights of a cell say how often each of its vectors may be in such a sum.
+    /// Returns the square of the shortest of all images. A lattice vector longer than twice the vector cannot shorten
+    /// it. The heights of the cell therefore limit the multiples of each cell vector.
     fn shortest_of_all(cell: &Periodic, d: [f64; 3]) -> f64 {
         let [a, b, c] = cell.vectors();
         let longest = 2.0 * square(d).sqrt() + 1e-6;
@@ -177,7 +182,7 @@ mod tests {
         least
     }
 
-    /// Whole numbers that are no farther from `-middle` than `reach`.
+    /// Returns the integers that are no farther from `-middle` than `reach`.
     fn range(middle: f64, reach: f64) -> impl Iterator<Item = f64> {
         ((-middle - reach).ceil() as i64..=(-middle + reach).floor() as i64).map(|n| n as f64)
     }
@@ -192,7 +197,8 @@ mod tests {
         ]
     }
 
-    /// Every cell with angles of 30 to 150 degrees and ratios of edges up to 20, in whole degrees and not.
+    /// Generates cells with angles of 30 to 150 degrees and ratios of edges up to 20. The angles may be multiples of 10
+    /// degrees.
     fn skewed_cells() -> impl Strategy<Value = UnitCell> {
         let angle = || prop_oneof![30f32..150.0, (3u8..=15).prop_map(|tens| 10.0 * f32::from(tens))];
         let edges = prop::array::uniform3(prop_oneof![10f32..200.0, Just(10f32), Just(200f32)]);

@@ -1,4 +1,4 @@
-//! Plans: the number of blocks of a run, cut by frames or by bytes.
+//! Plans: how a run is divided into blocks, by frames or by bytes.
 
 use std::ops::Range;
 
@@ -6,33 +6,36 @@ use crate::block::{Arriving, Block, Blocks, FrameSet, plan_bytes, plan_frames, p
 use crate::error::{Error, Result};
 use crate::source::{Source, SourceExt};
 
-/// Bytes of file in a block: large reads, yet many blocks to balance the workers with.
+/// Target size of a block in bytes of the file. Blocks of this size allow large reads and still balance the workers.
 const BLOCK_BYTES: u64 = 32 << 20;
-/// Bytes below which looking for the first frame of a block of bytes costs more than balance gains.
+/// Minimum size of a block of bytes. In smaller blocks, the search for the first frame costs more than the better
+/// balance saves.
 const LEAST_BLOCK_BYTES: u64 = 64 << 10;
-/// Blocks for each worker, so the last one to finish keeps the others waiting for little.
+/// Minimum number of blocks for each worker, so that the last worker to finish does not keep the others waiting for
+/// long.
 const BLOCKS_PER_WORKER: u64 = 8;
-/// Blocks above which handing them out costs more than balance gains.
+/// Maximum number of blocks. With more blocks, handing them out costs more than the better balance saves.
 const MOST_BLOCKS: u64 = 100_000;
-/// Bytes of coordinates in a block of a trajectory that grows: results are selected soon.
+/// Target size of the coordinates in a block of a growing trajectory, in bytes. Small blocks make results available
+/// soon.
 const ARRIVING_BYTES: u64 = 16 << 20;
-/// Frames in such a block: as many as these bytes hold, within these limits.
+/// Minimum and maximum number of frames in a block of a growing trajectory.
 const ARRIVING_FRAMES: (u64, u64) = (16, 1024);
 
-/// What is asked of a plan.
+/// Requirements for a plan.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wishes {
-    /// How many blocks; by default as many as suit the size of the file and the number of workers.
+    /// Number of blocks. By default, it depends on the size of the file and the number of workers.
     pub n_parts: Option<u64>,
-    /// Whether no block goes on in the next segment; each segment then has one block at least.
+    /// Whether blocks must not cross segment boundaries. Each segment then has at least one block.
     pub keep_to_segments: bool,
-    /// Bytes that are left of each frame: where they are more than the frame has in the file, they decide.
+    /// Bytes of results per frame. If they exceed the size of a frame in the file, they determine the block size.
     pub row_bytes: u64,
 }
 
-/// Cuts `frames`, or the whole trajectory if `None`, into blocks. A whole file whose frames nobody has located yet is
-/// cut by bytes, so that locating and reading are one pass. A trajectory that grows is cut into blocks of a number of
-/// frames that depends on nothing but its atoms.
+/// Divides `frames`, or the complete trajectory if `None`, into blocks. A complete file whose frames have not been
+/// located yet is divided by bytes, so that one pass locates and reads the frames. A growing trajectory is divided into
+/// blocks whose number of frames depends only on the size of a frame.
 pub fn plan(source: &dyn Source, frames: Option<&FrameSet>, wishes: Wishes, n_workers: usize) -> Result<Blocks> {
     if source.growth().is_some() {
         return arriving(source, frames, wishes).map(Blocks::Arriving);
@@ -74,12 +77,12 @@ fn by_frames(source: &dyn Source, frames: &FrameSet, wishes: Wishes, n_workers: 
     Ok(blocks)
 }
 
-/// The frames of each segment, cut where the next ones are of another.
+/// Returns the frames of each segment, in stretches of consecutive frames of one segment.
 fn stretches(frames: &FrameSet, ends: &[u64]) -> Vec<(usize, FrameSet)> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < frames.len() {
-        // Who reads a frame behind the last segment will say that it does not exist.
+        // The reader of a frame after the last segment will report that it does not exist.
         let segment = ends.partition_point(|&end| end <= frames.get(at)).min(ends.len() - 1);
         let begin = if segment == 0 { 0 } else { ends[segment - 1] };
         let end = if segment == ends.len() - 1 { u64::MAX } else { ends[segment] };
@@ -92,7 +95,7 @@ fn stretches(frames: &FrameSet, ends: &[u64]) -> Vec<(usize, FrameSet)> {
 
 fn by_bytes(ranges: &[Range<u64>], n_atoms: usize, wishes: Wishes, n_workers: usize) -> Vec<Block> {
     let length: u64 = ranges.iter().map(|range| range.end - range.start).sum();
-    // Nobody knows yet how long frames are: about four bytes per atom, as compressed ones.
+    // The size of frames is still unknown. The estimate is four bytes per atom, as in compressed frames.
     let weight = (wishes.row_bytes / (4 * n_atoms.max(1) as u64)).max(1);
     let wanted = || wanted_parts(length.saturating_mul(weight), n_workers).min(length.div_ceil(LEAST_BLOCK_BYTES));
     let n_parts = wishes.n_parts.unwrap_or_else(wanted);
@@ -213,7 +216,7 @@ mod tests {
         assert_eq!(plan(&source, Some(&frames), Wishes::default(), 1).unwrap().len(), 192);
     }
 
-    /// A source whose frames lie in pieces of ten.
+    /// A source that stores its frames in pieces of ten.
     struct Tens(MemorySource);
 
     impl Source for Tens {

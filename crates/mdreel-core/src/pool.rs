@@ -1,4 +1,4 @@
-//! Pool that gives blocks to workers on demand and returns their results in block order.
+//! A pool that gives blocks to workers on demand and returns their results in block order.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,26 +10,28 @@ use std::time::{Duration, Instant};
 use crate::block::Blocks;
 use crate::error::{Error, Result};
 
-/// How often the calling thread looks after its monitor.
+/// Interval at which the calling thread polls its monitor.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Blocks, for each worker, that may usually be taken beyond the first that is not merged yet. What waits for a slow
-/// block takes memory; so many keep the other workers busy while one block takes as long as all these.
+/// Number of blocks, for each worker, that the pool usually hands out beyond the first block that is not merged yet.
+/// Results that wait for a slow block take memory. This number keeps the other workers busy while one block takes as
+/// long as this many blocks.
 pub(crate) const USUALLY_AHEAD: usize = 16;
 
-/// Which worker takes which block.
+/// The rule that assigns blocks to workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Schedule {
-    /// The next one, whoever is free.
+    /// Each free worker takes the next block.
     #[default]
     Demand,
-    /// Each worker has a share of its own, of consecutive blocks, as large as the others': whoever is done rests. This
-    /// is how Khoshlessan et al. (2017, 2019) cut trajectories, with one block in a share.
+    /// Each worker has a fixed share of consecutive blocks. All shares have about the same size, and a worker that
+    /// finishes early is idle. Khoshlessan et al. (2017, 2019) divided trajectories in this way, with one block per
+    /// share.
     Static,
 }
 
 impl Schedule {
-    /// The schedule of that name.
+    /// Returns the schedule with the given name.
     pub fn from_name(name: &str) -> Result<Self> {
         match name {
             "demand" => Ok(Schedule::Demand),
@@ -39,18 +41,18 @@ impl Schedule {
     }
 }
 
-/// Who works on blocks.
+/// The threads that work on blocks.
 #[derive(Debug, Clone)]
 pub struct Crew {
-    /// How many threads; with one the calling thread does everything.
+    /// Number of threads. With one thread, the calling thread does all the work.
     n_workers: usize,
-    /// Where the share of each worker begins, and behind them where the last one ends, counted from the first block;
-    /// `None` where whoever is free takes the next one.
+    /// The start of each worker's share, followed by the end of the last share, counted from the first block. `None` if
+    /// each free worker takes the next block.
     shares: Option<Vec<usize>>,
 }
 
 impl Crew {
-    /// `n_workers` threads for a range of blocks.
+    /// Creates a crew of `n_workers` threads for a range of blocks.
     pub fn new(n_workers: usize, schedule: Schedule, blocks: &Blocks, range: Range<usize>) -> Self {
         match schedule {
             Schedule::Demand => Crew::on_demand(n_workers),
@@ -58,30 +60,31 @@ impl Crew {
         }
     }
 
-    /// Threads that take the next block when they are free.
+    /// Creates a crew whose threads take the next block when they are free.
     pub(crate) fn on_demand(n_workers: usize) -> Self {
         Crew { n_workers, shares: None }
     }
 
-    /// Threads that have a share each, from one edge to the next.
+    /// Creates a crew whose threads have one share each, between consecutive edges.
     fn sharing(edges: Vec<usize>) -> Self {
         Crew { n_workers: edges.len() - 1, shares: Some(edges) }
     }
 
-    /// Whether one of them does so many blocks alone.
+    /// Returns whether a single thread works on all of `n_blocks` blocks.
     pub(crate) fn is_one(&self, n_blocks: usize) -> bool {
         self.n_workers.min(n_blocks) <= 1
     }
 
-    /// The share of one worker of the blocks from `first` on, where shares are fixed.
+    /// Returns the share of one worker of the blocks from `first` on, or `None` if shares are not fixed.
     fn share(&self, worker: usize, first: usize) -> Option<Range<usize>> {
         self.shares.as_ref().map(|edges| first + edges[worker]..first + edges[worker + 1])
     }
 }
 
-/// The caller's eye on a run: progress goes out, the wish to stop comes in.
+/// The caller's interface to a run: it receives the progress and can stop the run.
 pub trait Monitor {
-    /// Called on the calling thread about every [`POLL_INTERVAL`]. `false` stops the run.
+    /// Reports the number of frames done. The calling thread calls this method about every [`POLL_INTERVAL`]. The run
+    /// stops if it returns `false`.
     fn poll(&mut self, frames_done: u64) -> bool;
 }
 
@@ -95,52 +98,53 @@ impl Monitor for Unattended {
     }
 }
 
-/// What the workers of a run share.
+/// The state that the workers of a run share.
 #[derive(Debug, Default)]
 pub(crate) struct Shared {
     /// The next block to hand out.
     next: AtomicUsize,
-    /// The first block that failed; later ones are not begun.
+    /// The first block that failed. Workers do not start later blocks.
     failed: AtomicUsize,
     /// The block that turned out to be the last.
     last: AtomicUsize,
     stop: AtomicBool,
     frames_done: AtomicUsize,
-    /// The end of the blocks that are merged, and the signal that it moved, or that nobody needs to wait any more.
+    /// The end of the merged blocks. `changed` signals that it moved or that waiting is no longer necessary.
     merged: Mutex<usize>,
     changed: Condvar,
 }
 
 impl Shared {
-    /// Whether the work on `block` is still wanted.
+    /// Returns whether the work on `block` is still wanted.
     pub(crate) fn wanted(&self, block: usize) -> bool {
         let last = self.failed.load(Ordering::Relaxed).min(self.last.load(Ordering::Relaxed));
         !self.stop.load(Ordering::Relaxed) && block <= last
     }
 
-    /// Says that nothing comes behind `block`: what was made of later blocks is dropped.
+    /// Declares `block` the last block. The pool drops the results of later blocks.
     pub(crate) fn end_with(&self, block: usize) {
         self.change(|_| {
             self.last.fetch_min(block, Ordering::Relaxed);
         });
     }
 
-    /// The end of the blocks that are to be merged, of those before `end`.
+    /// Returns the end of the blocks before `end` that are to be merged.
     fn wanted_end(&self, end: usize) -> usize {
         end.min(self.last.load(Ordering::Relaxed).saturating_add(1))
     }
 
-    /// Whether a block turned out to be the last.
+    /// Returns whether a block turned out to be the last.
     fn is_ended(&self) -> bool {
         self.last.load(Ordering::Relaxed) != usize::MAX
     }
 
-    /// Says that frames were mapped.
+    /// Adds `n` to the number of mapped frames.
     pub(crate) fn add_frames(&self, n: usize) {
         self.frames_done.fetch_add(n, Ordering::Relaxed);
     }
 
-    /// Takes the next block before `end`, once it lies less than `n_ahead` blocks beyond what is merged.
+    /// Takes the next block before `end`. Waits until the block lies less than `n_ahead` blocks beyond the merged
+    /// blocks.
     fn take(&self, end: usize, n_ahead: usize) -> Option<usize> {
         let block = self.next.fetch_add(1, Ordering::Relaxed);
         if block >= end {
@@ -153,26 +157,26 @@ impl Shared {
         self.wanted(block).then_some(block)
     }
 
-    /// Changes what workers wait for, and wakes them.
+    /// Changes the state that workers wait for and wakes them.
     fn change(&self, change: impl FnOnce(&mut usize)) {
         change(&mut self.merged.lock().unwrap_or_else(PoisonError::into_inner));
         self.changed.notify_all();
     }
 
-    /// Says that a block failed.
+    /// Records that a block failed.
     fn fail(&self, block: usize) {
         self.change(|_| {
             self.failed.fetch_min(block, Ordering::Relaxed);
         });
     }
 
-    /// Says that no block is selected any more.
+    /// Stops the run, so that workers take no more blocks.
     fn halt(&self) {
         self.change(|_| self.stop.store(true, Ordering::Relaxed));
     }
 }
 
-/// Keeps the others from waiting for the block of a worker that panics.
+/// A guard that stops the run if a worker panics, so that the other workers do not wait for its block.
 struct Vigil<'a>(&'a Shared);
 
 impl Drop for Vigil<'_> {
@@ -183,22 +187,24 @@ impl Drop for Vigil<'_> {
     }
 }
 
-/// A worker: made on the thread that it runs on, works block after block.
+/// A worker, created on the thread on which it runs. It processes one block after another.
 pub(crate) trait Worker {
-    /// What a block becomes.
+    /// The result of a block.
     type Output: Send;
 
-    /// Blocks, for each worker, that may be taken beyond the first that is not merged yet: few where they are large.
+    /// Number of blocks, for each worker, that the pool may hand out beyond the first block that is not merged yet.
+    /// Workers with large results need a small number.
     const AHEAD: usize = USUALLY_AHEAD;
 
-    /// Works on one block; returns early when `shared` no longer wants it, and calls `tick` every few
+    /// Processes one block. Returns early when `shared` no longer wants the block, and calls `tick` every few
     /// milliseconds.
     fn work(&mut self, block: usize, shared: &Shared, tick: &mut dyn FnMut()) -> Result<Self::Output>;
 }
 
 /// Runs blocks on the threads of a crew and calls `merge` with each output in block order, on the calling thread. With
-/// one worker everything happens on the calling thread. Of several failing blocks the first in order is reported,
-/// whatever finished first. A worker may find that a block is the last ([`Shared::end_with`]): then it returns `true`.
+/// one worker, the calling thread does all the work. If several blocks fail, the function returns the error of the
+/// first one in block order, even if another block failed earlier in time. Returns `true` if a worker found that a
+/// block is the last one ([`Shared::end_with`]).
 pub(crate) fn run_blocks<W: Worker>(
     blocks: Range<usize>,
     crew: Crew,
@@ -223,7 +229,8 @@ pub(crate) fn run_blocks<W: Worker>(
                 let _vigil = Vigil(shared);
                 let mut worker = None;
                 let mut take = || match &mut share {
-                    // Nobody else will ever take what the others' shares wait for.
+                    // With fixed shares, a worker must not wait for blocks of other shares, because no other worker
+                    // will take them.
                     Some(share) => share.next().filter(|&block| shared.wanted(block)),
                     None => shared.take(end, W::AHEAD * n_workers),
                 };
@@ -258,7 +265,7 @@ pub(crate) fn run_blocks<W: Worker>(
     })
 }
 
-/// Merges from block `merged` on; returns the end of what was merged.
+/// Merges blocks from `merged` on. Returns the end of the merged blocks.
 fn collect<T>(
     receiver: &mpsc::Receiver<(usize, Result<T>)>,
     shared: &Shared,

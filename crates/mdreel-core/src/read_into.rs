@@ -1,4 +1,4 @@
-//! Reading of frames into memory of the caller, with several threads.
+//! Multithreaded reading of frames into memory of the caller.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -16,14 +16,14 @@ use crate::span::{NO_BLOCK, Recorder};
 /// The frames that were read.
 #[derive(Debug)]
 pub struct FramesRead {
-    /// Values of each frame other than coordinates, for each portion of the frames. Where frames were left out, a
-    /// portion has fewer, which are in its first rows.
+    /// Headers of the frames in each portion. If the reader skipped damaged frames, a portion has fewer headers. They
+    /// then belong to the first rows of the portion.
     pub headers: Vec<Vec<FrameHeader>>,
-    /// Frames that were left out, if the source goes on at damage.
+    /// Frames that were skipped, if the source continues after damage.
     pub damage: Vec<Damage>,
 }
 
-/// Requested values.
+/// A request to read frames.
 pub struct Job<'a> {
     /// The trajectory.
     pub source: &'a dyn Source,
@@ -31,15 +31,15 @@ pub struct Job<'a> {
     pub atoms: &'a AtomSelection,
     /// The quantities.
     pub wanted: Quantities,
-    /// The frames, which are there: a source that grows is not waited for.
+    /// The frames. They must exist already: the job does not wait for a growing source.
     pub frames: &'a FrameSet,
-    /// Frames in each portion but the last, which may have fewer; at least 1.
+    /// Number of frames in each portion except the last, which may have fewer; at least 1.
     pub portion_frames: u64,
 }
 
 impl Job<'_> {
-    /// Reads the frames with `n_workers` threads, the k-th portion of them into the k-th of `portions`. The frames of a
-    /// source that grows are released.
+    /// Reads the frames with `n_workers` threads, the k-th portion of them into the k-th element of `portions`.
+    /// Releases the frames of a growing source.
     pub fn read_into<R: Rows>(
         &self,
         portions: Vec<R>,
@@ -61,7 +61,7 @@ impl Job<'_> {
         Ok(FramesRead { headers, damage: account(self.source, damage)? })
     }
 
-    /// The frames of a portion.
+    /// Returns the frames of a portion.
     fn extent(&self, portion: usize) -> Extent {
         let start = portion as u64 * self.portion_frames;
         Extent::Frames(self.frames.slice(start..(start + self.portion_frames).min(self.frames.len())))
@@ -78,7 +78,7 @@ struct RowWorker<'a, R> {
 
 impl<'a, R> RowWorker<'a, R> {
     fn new(job: &'a Job<'a>, portions: &'a [Mutex<Option<R>>]) -> Result<Self> {
-        // Sources always have positions.
+        // Sources always provide positions.
         let wanted = job.wanted.with(Quantity::Positions, true);
         Ok(RowWorker {
             job,
@@ -97,7 +97,7 @@ impl<R: Rows> Worker for RowWorker<'_, R> {
         let rows = self.portions[block].lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut headers = Vec::new();
         self.reader.start(&self.job.extent(block))?;
-        // Each portion is handed out once, so its rows are there.
+        // The pool hands out each portion once, so its rows are still available.
         if let Some(mut rows) = rows {
             while shared.wanted(block) {
                 let mut next = NextRows::new(&mut rows, headers.len(), self.job.wanted);

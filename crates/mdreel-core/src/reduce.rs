@@ -15,20 +15,21 @@ pub use rows::Rows;
 pub use sum::Sum;
 pub use tally::{Layout, Slots, Tally};
 
-/// Partial result of a block of frames.
+/// The partial result of a block of frames.
 pub trait Partial: Send {
-    /// Number of frames in it.
+    /// Returns the number of frames in the partial result.
     fn n_frames(&self) -> u64;
 
-    /// Makes room for `n_frames` more frames, where the result grows with them.
+    /// Reserves memory for `n_frames` more frames, if the size of the result depends on the number of frames.
     fn reserve(&mut self, _n_frames: u64) {}
 
-    /// Is told that it begins with the first frame of a run, and that all others will be merged into it in order.
+    /// Marks this partial result as the one that begins with the first frame of a run. All other partial results will
+    /// be merged into it in order.
     fn begin(&mut self) {}
 
     /// Adds the partial result of the frames that follow.
     fn merge(&mut self, next: Self);
 
-    /// Adds `first` to every frame number: for blocks that did not know how many frames come before them.
+    /// Adds `first` to every frame number. Blocks need this if the number of frames before them was unknown.
     fn renumber(&mut self, first: u64);
 }

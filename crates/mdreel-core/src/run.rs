@@ -1,4 +1,4 @@
-//! Run: maps the blocks of a source with a kernel and merges the results in order.
+//! Runs: map the blocks of a source with a kernel and merge the results in order.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -16,18 +16,18 @@ use crate::source::tolerant::account;
 use crate::source::{AtomSelection, Reader, Source, SourceExt};
 use crate::span::{COORDINATOR, Recorder, Span, SpanKind};
 
-/// What a run gives back.
+/// The outcome of a run.
 #[derive(Debug)]
 pub struct Outcome<P> {
     /// The merged result.
     pub result: P,
-    /// What everything cost.
+    /// The time and cost of every part of the run.
     pub spans: Vec<Span>,
-    /// Frames that were left out, if the source is one that goes on at damage.
+    /// Frames that were skipped, if the source continues after damage.
     pub damage: Vec<Damage>,
 }
 
-/// Maps the blocks of `source` with `kernel` on `n_workers` threads: see [`Job::run`].
+/// Maps the blocks of `source` with `kernel` on `n_workers` threads. See [`Job::run`].
 pub fn run<K: Kernel>(
     source: &dyn Source,
     atoms: &AtomSelection,
@@ -39,25 +39,28 @@ pub fn run<K: Kernel>(
     Job { source, atoms, kernel, blocks }.run(Crew::on_demand(n_workers), monitor)
 }
 
-/// What is to be done with every block.
+/// The work on every block.
 #[derive(Clone, Copy)]
 pub struct Job<'a, K> {
     /// The trajectory.
     pub source: &'a dyn Source,
-    /// The atoms that the kernel is given.
+    /// The atoms that the kernel gets.
     pub atoms: &'a AtomSelection,
     /// The computation.
     pub kernel: &'a K,
-    /// The frames, cut into blocks.
+    /// The frames, divided into blocks.
     pub blocks: &'a Blocks,
 }
 
 impl<K: Kernel> Job<'_, K> {
-    /// Maps all blocks with the threads of a crew and merges the partial results in block order. Returns `None` when
-    /// blocks of bytes did not join (see [`ByteBlocks::locate`](crate::source::capabilities::ByteBlocks::locate)) or
-    /// met what is no frame: a block may have been misled, and does not know which frame it is in. The caller then
-    /// plans by frames, and gets the result, or an error that knows its frame. Frames of a source that grows are waited
-    /// for; the run ends when the source does.
+    /// Maps all blocks with the threads of a crew and merges the partial results in block order.
+    ///
+    /// Returns `None` if blocks of bytes did not join (see
+    /// [`ByteBlocks::locate`](crate::source::capabilities::ByteBlocks::locate)) or contained bytes that are not a
+    /// frame. A block of bytes may have found a wrong first frame, and it does not know the numbers of its frames. The
+    /// caller then plans by frames and gets the result, or an error with the frame number.
+    ///
+    /// The run waits for the frames of a growing source and ends when the source ends.
     pub fn run(&self, crew: Crew, monitor: &mut dyn Monitor) -> Result<Option<Outcome<K::Partial>>> {
         let whole = Part::whole(self.kernel.empty());
         match self.map_into(whole, 0..self.blocks.len(), crew, 0, monitor) {
@@ -66,8 +69,8 @@ impl<K: Kernel> Job<'_, K> {
         }
     }
 
-    /// Maps some of the blocks: a part of the result. Its spans count workers from `first_worker`; one that works alone
-    /// merges as well.
+    /// Maps some of the blocks and returns a part of the result. Its spans number the workers from `first_worker`. A
+    /// worker that works alone also merges.
     pub fn map(
         &self,
         blocks: Range<usize>,
@@ -116,7 +119,7 @@ impl<K: Kernel> Job<'_, K> {
         Ok(part)
     }
 
-    /// The first frame of a block, and the distance to the next one, where frames come one after the other.
+    /// Returns the first frame of a block and the distance to the next frame, if the frames arrive one after another.
     fn arriving_from(&self, block: usize) -> Option<(u64, u64)> {
         match (self.blocks, self.blocks.extent(block)?) {
             (Blocks::Arriving(_), Extent::Frames(FrameSet::Range { start, step, .. })) => Some((start, step)),
@@ -134,7 +137,8 @@ impl<K: Kernel> Job<'_, K> {
     }
 }
 
-/// What a run gives back, once all of its blocks are one part; `None` when blocks of bytes did not join.
+/// Returns the outcome of a run after all of its blocks have been merged into one part. Returns `None` if blocks of
+/// bytes did not join.
 pub fn finish<P>(source: &dyn Source, part: Part<P>) -> Result<Option<Outcome<P>>> {
     if !part.located.is_empty() && !source.locate(part.located)? {
         return Ok(None);
@@ -145,16 +149,16 @@ pub fn finish<P>(source: &dyn Source, part: Part<P>) -> Result<Option<Outcome<P>
 
 struct BlockWorker<'a, K> {
     reader: Box<dyn Reader + 'a>,
-    /// Whether nothing is selected behind damage.
+    /// Whether the run stops at damaged frames.
     stops: bool,
     kernel: K,
     blocks: &'a Blocks,
     growth: Option<&'a dyn Growth>,
     batch: FrameBatch,
     recorder: Recorder,
-    /// Whether it merges what it has done itself, and so never waits for a block.
+    /// Whether the worker merges its results itself and therefore never waits for a block.
     is_lone: bool,
-    /// Since when the worker has been waiting for a block, in the recorder's time.
+    /// The time on the recorder's clock at which the worker started to wait for a block.
     free_since: u64,
 }
 
@@ -175,7 +179,8 @@ impl<K: Kernel> Worker for BlockWorker<'_, K> {
             }
             _ => self.map_extent(&extent, block, &mut partial, shared, tick),
         };
-        // Also after an error: what the kernel keeps back belongs to this block.
+        // The kernel also completes the block after an error: results that the kernel has kept back belong to this
+        // block.
         let begun_ns = self.recorder.now();
         if self.kernel.complete(&mut partial) {
             self.recorder.record(SpanKind::Compute, begun_ns, 0, 0);
@@ -220,14 +225,14 @@ impl<'a, K: Kernel> BlockWorker<'a, K> {
         shared: &Shared,
         tick: &mut dyn FnMut(),
     ) -> Result<()> {
-        // Where frames are looked for among bytes, the first of them are read here.
+        // In a block of bytes, the search for the first frame reads data here.
         let start_ns = self.recorder.now();
         self.reader.start(extent)?;
         let mut start_ns = self.recorder.record(SpanKind::Read, start_ns, 0, 0);
         while shared.wanted(block) {
             self.reader.read(&mut self.batch, &mut self.recorder)?;
             if self.batch.is_empty() {
-                // To find that there is nothing more is the end of the loop, and is read for, too.
+                // Finding the end of the block can also require reading.
                 self.recorder.record(SpanKind::Read, start_ns.max(self.recorder.ended()), 0, 0);
                 break;
             }
@@ -242,7 +247,7 @@ impl<'a, K: Kernel> BlockWorker<'a, K> {
         Ok(())
     }
 
-    /// Maps frames as they come, and says so when they end before the block does.
+    /// Maps frames as they arrive. Ends the run if the frames end before the block does.
     fn map_arriving(
         &mut self,
         growth: &dyn Growth,
@@ -275,7 +280,7 @@ impl<'a, K: Kernel> BlockWorker<'a, K> {
     }
 }
 
-/// Refuses frames that lack what the kernel cannot do without.
+/// Returns an error if a frame lacks a quantity that the kernel needs.
 fn check_presence(needs: Quantities, batch: &FrameBatch) -> Result<()> {
     let Some(header) = batch.headers().iter().find(|header| !header.present.contains_all(needs)) else { return Ok(()) };
     let missing = needs.iter().find(|&quantity| !header.present.contains(quantity));

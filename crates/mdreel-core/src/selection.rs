@@ -1,8 +1,8 @@
 //! Selections that depend on positions and are therefore evaluated in each frame.
 //!
-//! An expression is evaluated for a group, which consists of all atoms or of a selection, and only for the requested
-//! atoms: `name OW and around 3.5 protein` uses only the oxygen atoms and the protein. Before any frame is read,
-//! [`Selection::new`] finds the atoms whose positions the evaluation can need.
+//! The evaluation of an expression starts from a group, which consists of all atoms or of a selection. It considers
+//! only the requested atoms: `name OW and around 3.5 protein` uses only the oxygen atoms and the protein. Before any
+//! frame is read, [`Selection::new`] finds the atoms whose positions the evaluation can need.
 
 mod classes;
 mod evaluate;
@@ -17,81 +17,81 @@ pub(crate) use set::Set;
 
 use crate::error::{Error, Result};
 
-/// What is selected. Atoms are given by their numbers in the whole system.
+/// A selection expression. Atoms are given by their numbers in the complete system.
 #[derive(Debug)]
 pub enum Expression {
-    /// These atoms, in every frame.
+    /// The given atoms, in every frame.
     Fixed(Vec<u32>),
     /// All atoms of the group.
     Group,
-    /// Those of the group that the other expression does not select.
+    /// The atoms of the group that the other expression does not select.
     Not(Box<Expression>),
-    /// Those that all of these select.
+    /// The atoms that all of these expressions select.
     And(Vec<Expression>),
-    /// Those that one of these selects.
+    /// The atoms that at least one of these expressions selects.
     Or(Vec<Expression>),
-    /// What is selected if the group is all atoms.
+    /// The selection with all atoms as the group.
     Everywhere(Box<Expression>),
-    /// What `of` selects if its group is what `group` selects.
+    /// The selection of `of` with the atoms that `group` selects as the group.
     Within {
-        /// The group.
+        /// The expression for the group.
         group: Box<Expression>,
-        /// What is selected of it.
+        /// The expression that is evaluated for this group.
         of: Box<Expression>,
     },
-    /// Those of the group that have the label of an atom that `of` selects.
+    /// The atoms of the group that have the same label as an atom that `of` selects.
     Same {
-        /// The label of each atom; atoms of label [`UNLIKE`] are like no atom.
+        /// The label of each atom. Atoms with the label [`UNLIKE`] match no atom.
         labels: Vec<u32>,
-        /// What is compared with.
+        /// The expression for the atoms to compare with.
         of: Box<Expression>,
     },
-    /// Those of the group whose x (0), y (1) or z (2) is close to that of an atom that `of` selects.
+    /// The atoms of the group whose x (0), y (1) or z (2) coordinate is close to that of an atom that `of` selects.
     SameCoordinate {
-        /// Which coordinate.
+        /// The axis of the coordinate.
         axis: usize,
-        /// What is compared with.
+        /// The expression for the atoms to compare with.
         of: Box<Expression>,
     },
-    /// Those that are bonded to an atom that `of` selects, if one of the two belongs to the group.
+    /// The atoms bonded to an atom that `of` selects, if at least one of the two belongs to the group.
     Bonded {
-        /// The bonds.
+        /// The bonds of the system.
         bonds: Vec<[u32; 2]>,
-        /// What they are bonded to.
+        /// The expression for the bonded atoms.
         of: Box<Expression>,
     },
-    /// Those of the group that `of` does not select and that are near an atom that it selects.
+    /// The atoms of the group that `of` does not select and that are near an atom that it selects.
     Around {
-        /// How near.
+        /// The limits of the distance.
         distance: Distance,
-        /// What they are near.
+        /// The expression for the atoms to search around.
         of: Box<Expression>,
     },
-    /// Those of the group that are near a point.
+    /// The atoms of the group that are near a point.
     Sphere {
-        /// How near.
+        /// The limits of the distance.
         distance: Distance,
-        /// Which point.
+        /// The centre of the sphere.
         centre: Centre,
     },
-    /// Those of the group in a cylinder along z around the centre of what `of` selects.
+    /// The atoms of the group in a cylinder along z around the centre of the atoms that `of` selects.
     Cylinder {
-        /// The distance from the axis.
+        /// The limits of the distance from the axis.
         distance: Distance,
-        /// Lower and upper end, Å, from the centre.
+        /// Lower and upper end of the cylinder relative to the centre, Å.
         heights: [f64; 2],
-        /// What the cylinder is around.
+        /// The expression for the atoms that define the centre.
         of: Box<Expression>,
     },
-    /// Those of the group whose x (0), y (1) or z (2) compares as wanted.
+    /// The atoms of the group whose x (0), y (1) or z (2) coordinate satisfies a comparison.
     Coordinate {
-        /// Which coordinate.
+        /// The axis of the coordinate.
         axis: usize,
-        /// Whether its sign is dropped before.
+        /// Whether the absolute value of the coordinate is compared.
         is_absolute: bool,
-        /// How it compares.
+        /// The comparison operator.
         comparison: Comparison,
-        /// With what, Å.
+        /// The value to compare with, Å.
         value: f64,
     },
 }
@@ -99,11 +99,11 @@ pub enum Expression {
 /// Limits of a distance, Å.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Distance {
-    /// Atoms at this distance or nearer are excluded; `None` to exclude none.
+    /// Atoms at this distance or nearer are excluded. `None` excludes no atom.
     pub inner: Option<f64>,
-    /// Atoms farther away are excluded, and those on the surface of a cylinder.
+    /// Atoms farther away are excluded. A cylinder also excludes atoms on its surface.
     pub outer: f64,
-    /// Whether distances are those of the nearest images, in frames that have a cell.
+    /// Whether distances are measured to the nearest images, in frames that have a cell.
     pub is_periodic: bool,
 }
 
@@ -112,24 +112,24 @@ pub struct Distance {
 pub enum Centre {
     /// A point, Å.
     Point([f32; 3]),
-    /// The mean of the positions of what an expression selects, in float32. Nothing is near where it selects nothing.
+    /// The mean position, in float32, of the atoms that an expression selects. If it selects no atom, no atom is near.
     Of(Box<Expression>),
 }
 
-/// How a number compares with another.
+/// A comparison of a number with another one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Comparison {
-    /// It is less.
+    /// The number is less than the other.
     Less,
-    /// It is less or equal.
+    /// The number is less than or equal to the other.
     LessEqual,
-    /// It is greater.
+    /// The number is greater than the other.
     Greater,
-    /// It is greater or equal.
+    /// The number is greater than or equal to the other.
     GreaterEqual,
-    /// It is another number.
+    /// The numbers differ.
     NotEqual,
-    /// It differs by no more than an absolute tolerance plus a relative one.
+    /// The numbers differ by no more than an absolute tolerance plus a relative one.
     Close {
         /// The absolute tolerance.
         absolute: f64,
@@ -138,7 +138,7 @@ pub enum Comparison {
     },
 }
 
-/// A selection that is made again in each frame.
+/// A selection that is evaluated again in each frame.
 #[derive(Debug)]
 pub struct Selection {
     n_atoms: usize,
@@ -147,7 +147,7 @@ pub struct Selection {
     possible: Set,
 }
 
-/// An expression, prepared: sets instead of lists, and the cheapest of several first.
+/// An expression prepared for evaluation: lists are converted to sets, and the cheapest operands come first.
 #[derive(Debug)]
 enum Node {
     Fixed(Set),
@@ -168,8 +168,8 @@ enum Node {
 }
 
 impl Selection {
-    /// Of an expression over `n_atoms` atoms. Returns an error if an atom does not exist, a limit is no number, or
-    /// there is not one label for each atom.
+    /// Creates a selection from an expression for `n_atoms` atoms. Returns an error if an atom does not exist, a limit
+    /// is not a number, or the number of labels differs from the number of atoms.
     pub fn new(n_atoms: usize, expression: Expression) -> Result<Self> {
         if u32::try_from(n_atoms).is_err() {
             return Err(Error::mismatch(format!("{n_atoms} atoms are too many to select from")));
@@ -181,17 +181,17 @@ impl Selection {
         Ok(Selection { n_atoms, node, needed, possible })
     }
 
-    /// Atoms in the whole system.
+    /// Returns the number of atoms in the complete system.
     pub fn n_atoms(&self) -> usize {
         self.n_atoms
     }
 
-    /// The atoms whose positions may be needed to find what is selected, ascending.
+    /// Returns the atoms whose positions the evaluation may need, in ascending order.
     pub fn needed(&self) -> Vec<u32> {
         self.needed.iter().collect()
     }
 
-    /// The atoms that may be selected, ascending.
+    /// Returns the atoms that may be selected, in ascending order.
     pub fn possible(&self) -> Vec<u32> {
         self.possible.iter().collect()
     }

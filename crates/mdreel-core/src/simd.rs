@@ -1,9 +1,9 @@
 //! Vector instructions, chosen at run time, with one order of summation for all of them.
 //!
-//! An `Operation` is written once over [`Lanes`]: eight float64 values, stored in one register (AVX-512), two (AVX2),
-//! four (NEON) or an array. Lane arithmetic rounds the same everywhere (IEEE 754, fused multiply-add), and
+//! An `Operation` is written once in terms of [`Lanes`]: eight float64 values, stored in one register (AVX-512), two
+//! (AVX2), four (NEON) or an array. Lane arithmetic rounds the same everywhere (IEEE 754, fused multiply-add), and
 //! [`Lanes::sum`] adds the eight lanes in one fixed tree. The bits of a result therefore do not depend on the
-//! processor. `docs/design/003-one-order-of-summation.md` gives the cost.
+//! processor. `docs/design/003-one-order-of-summation.md` describes the cost.
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
@@ -17,7 +17,7 @@ pub(crate) use lanes::Operation;
 pub use lanes::{Lanes, Octet};
 pub use totals::Totals;
 
-/// An instruction set that this processor has: there is no other way to get one than to ask.
+/// An instruction set that this processor supports. The only way to obtain a level is to detect it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Level(Set);
 
@@ -33,7 +33,7 @@ enum Set {
 }
 
 impl Set {
-    /// From the narrowest to the widest.
+    /// All instruction sets, from the narrowest to the widest.
     const ALL: &[Set] = &[
         Set::Portable,
         #[cfg(target_arch = "x86_64")]
@@ -48,7 +48,7 @@ impl Set {
         match self {
             Set::Portable => true,
             #[cfg(target_arch = "x86_64")]
-            // Processors with AVX2 have the others too; a virtual machine may hide them.
+            // Processors with AVX2 also have the other extensions, but a virtual machine may hide them.
             Set::Avx2 => {
                 is_x86_feature_detected!("avx2")
                     && is_x86_feature_detected!("fma")
@@ -58,7 +58,7 @@ impl Set {
                     && is_x86_feature_detected!("popcnt")
             }
             #[cfg(target_arch = "x86_64")]
-            // All extensions of server processors since 2017; F alone (Xeon Phi) does not suffice.
+            // All AVX-512 extensions of server processors since 2017. AVX-512 F alone (Xeon Phi) is not sufficient.
             Set::Avx512 => {
                 is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512bw")
@@ -73,18 +73,18 @@ impl Set {
 }
 
 impl Level {
-    /// The widest that this processor has.
+    /// Returns the widest instruction set of this processor.
     pub fn detect() -> Self {
         Level(Set::ALL.iter().copied().rfind(|set| set.is_here()).unwrap_or(Set::Portable))
     }
 
-    /// All that this processor has, the portable one first: for tests and benchmarks.
+    /// Returns all instruction sets of this processor, the portable one first, for tests and benchmarks.
     pub fn available() -> Vec<Self> {
         Set::ALL.iter().copied().filter(|set| set.is_here()).map(Level).collect()
     }
 
-    /// Whether AVX2, FMA, BMI1, BMI2, LZCNT and POPCNT may be used: for code that is written for these, or compiled for
-    /// them once more.
+    /// Returns whether AVX2, FMA, BMI1, BMI2, LZCNT and POPCNT may be used. Code that is written for these
+    /// instructions, or compiled separately for them, needs this check.
     #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "callers are for x86-64"))]
     pub(crate) fn is_avx2(self) -> bool {
         #[cfg(target_arch = "x86_64")]
@@ -93,8 +93,8 @@ impl Level {
         false
     }
 
-    /// Whether AVX-512 F, BW, DQ and VL, and the instructions of `Self::is_avx2`, may be used: for code that is written
-    /// for these instructions alone.
+    /// Returns whether AVX-512 F, BW, DQ and VL, and the instructions of `Self::is_avx2`, may be used. Code that is
+    /// written only for these instructions needs this check.
     pub fn is_avx512(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         return self.0 == Set::Avx512;
@@ -102,7 +102,7 @@ impl Level {
         false
     }
 
-    /// Its name.
+    /// Returns the name of the instruction set.
     pub fn name(self) -> &'static str {
         match self.0 {
             Set::Portable => "portable",
@@ -115,13 +115,13 @@ impl Level {
         }
     }
 
-    /// Runs `operation` with these instructions.
+    /// Runs `operation` with this instruction set.
     #[inline]
     pub(crate) fn run<O: Operation>(self, operation: O) -> O::Output {
         match self.0 {
             Set::Portable => operation.run::<portable::Portable>(),
             #[cfg(target_arch = "x86_64")]
-            // SAFETY: a level exists only where its instructions were found; so for those that follow.
+            // SAFETY: a level exists only if the processor was found to support its instructions.
             Set::Avx2 => unsafe { x86_64::run_avx2(operation) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.

@@ -1,16 +1,16 @@
-//! Eigenvalues of small symmetric matrices by Jacobi rotations, precise for every matrix.
+//! Eigenvalues of small symmetric matrices by Jacobi rotations, which are accurate for every matrix.
 
-/// Sweeps that are never needed: convergence is quadratic, 4x4 takes about six.
+/// Upper limit of the number of sweeps. Convergence is quadratic: a 4x4 matrix takes about six sweeps.
 const MAX_SWEEPS: usize = 30;
 
-/// The largest eigenvalue of a symmetric matrix and its unit eigenvector.
+/// Returns the largest eigenvalue of a symmetric matrix and its unit eigenvector.
 pub(crate) fn largest_eigenpair<const N: usize>(mut matrix: [[f64; N]; N]) -> (f64, [f64; N]) {
     let mut vectors: [[f64; N]; N] = std::array::from_fn(|i| std::array::from_fn(|j| f64::from(u8::from(i == j))));
     for _ in 0..MAX_SWEEPS {
         let mut is_diagonal = true;
         for (p, q) in (0..N).flat_map(|p| (p + 1..N).map(move |q| (p, q))) {
             let off = matrix[p][q];
-            // What cannot change the diagonal in float64 is zero.
+            // An element that cannot change the diagonal in float64 counts as zero.
             if off.abs() <= f64::EPSILON * 1e-3 * (matrix[p][p].abs() + matrix[q][q].abs()) {
                 continue;
             }
@@ -27,7 +27,7 @@ pub(crate) fn largest_eigenpair<const N: usize>(mut matrix: [[f64; N]; N]) -> (f
     (matrix[largest][largest], vector.map(|v| v / norm))
 }
 
-/// The rotation in the plane p, q that makes `matrix[p][q]` zero (the smaller of the two angles).
+/// Applies the rotation in the plane p, q that makes `matrix[p][q]` zero, with the smaller of the two angles.
 fn rotate<const N: usize>(matrix: &mut [[f64; N]; N], vectors: &mut [[f64; N]; N], p: usize, q: usize, off: f64) {
     let half_cotangent = (matrix[q][q] - matrix[p][p]) / (2.0 * off);
     let tangent = half_cotangent.signum() / (half_cotangent.abs() + half_cotangent.hypot(1.0));

@@ -1,25 +1,25 @@
-//! Periodic cell, stored as in the file and converted on request.
+//! The periodic cell, stored as in the file and converted on request.
 
 use crate::units::ANGSTROM_PER_NANOMETRE;
 
-/// The least volume of a cell, as a part of the product of its lengths. Below this, angles in float32 do not tell a
-/// cell from a plane.
+/// The smallest volume of a cell, as a fraction of the product of its lengths. Below this limit, float32 angles cannot
+/// distinguish a cell from a plane.
 const LEAST_VOLUME: f64 = 1e-3;
 
-/// A periodic cell. Files hold either row vectors (GROMACS, in nm) or lengths and angles (CHARMM); what the file has is
-/// kept to the bit, the other view is computed.
+/// A periodic cell. Files contain either row vectors (GROMACS, in nm) or lengths and angles (CHARMM). The cell keeps
+/// the values of the file bit for bit and computes the other representation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum UnitCell {
-    /// Three row vectors, Å.
+    /// Three row vectors in Å.
     Vectors([[f32; 3]; 3]),
-    /// Three row vectors, nm. Lengths and angles follow from these before anything is rounded to Å.
+    /// Three row vectors in nm. Lengths and angles are computed from these before any rounding to Å.
     Nanometres([[f32; 3]; 3]),
-    /// Lengths in Å and the angles alpha, beta, gamma in degrees.
+    /// Lengths in Å and the angles alpha, beta and gamma in degrees.
     Dimensions([f32; 6]),
 }
 
 impl UnitCell {
-    /// The cell as three row vectors in Å: a along x, b in the xy plane.
+    /// Returns the cell as three row vectors in Å, with a along x and b in the xy plane.
     pub fn vectors(&self) -> [[f32; 3]; 3] {
         match *self {
             UnitCell::Vectors(vectors) => vectors,
@@ -28,7 +28,7 @@ impl UnitCell {
         }
     }
 
-    /// The cell as lengths (Å) and angles alpha, beta, gamma (degrees).
+    /// Returns the lengths (Å) and the angles alpha, beta and gamma (degrees) of the cell.
     pub fn dimensions(&self) -> [f32; 6] {
         match *self {
             UnitCell::Vectors(vectors) => dimensions_from_vectors(vectors),
@@ -41,13 +41,13 @@ impl UnitCell {
         }
     }
 
-    /// The volume that lengths and angles span, Å³.
+    /// Returns the volume (Å³) of the cell that the lengths and angles define.
     pub(crate) fn volume(&self) -> f64 {
         let [[a, ..], [_, b, _], [.., c]] = rows_from_dimensions(self.dimensions());
         a * b * c
     }
 
-    /// Why the lengths and angles are not those of a cell with a volume; `None` where they are.
+    /// Returns the reason why the lengths and angles do not define a cell with a volume, or `None` if they do.
     pub(crate) fn problem(&self) -> Option<String> {
         let dimensions = self.dimensions();
         let (lengths, angles) = dimensions.split_at(3);

@@ -1,21 +1,22 @@
-//! Shares: the blocks of each worker if they are assigned before the run.
+//! Fixed assignment of blocks to workers before a run.
 
 use std::ops::Range;
 
 use super::{Blocks, Extent};
 
 impl Blocks {
-    /// Cuts some of the blocks into a share for each worker: where each share begins, and behind them where the last
-    /// one ends, counted among these blocks. Shares are consecutive and as equal as can be, in frames or, where nobody
-    /// has counted those, in bytes. Blocks of a segment stay together: each edge is the one between segments that is
-    /// nearest to where equal shares would have it. Nobody has two segments while somebody has none.
+    /// Divides some of the blocks into one share for each worker. Returns the start of each share, followed by the end
+    /// of the last one, counted among these blocks. Shares are consecutive and as equal as possible. Their size is
+    /// measured in frames, or in bytes where frames have not been counted. Blocks of a segment stay together: each edge
+    /// is the segment boundary nearest to the edge of an equal share. No worker gets two segments while another worker
+    /// gets none.
     pub fn shares(&self, ranges: &[Range<usize>], n_workers: usize) -> Vec<usize> {
         let n_workers = n_workers.max(1);
         let Blocks::Listed(blocks) = self else {
             let n_blocks: usize = ranges.iter().map(ExactSizeIterator::len).sum();
             return (0..=n_workers).map(|k| (n_blocks as u128 * k as u128 / n_workers as u128) as usize).collect();
         };
-        // What stays together: the blocks up to the end of each, and their frames.
+        // Blocks that stay together form a bundle. Each entry holds the end of a bundle and the total size up to there.
         let mut bundles: Vec<(usize, u64)> = vec![(0, 0)];
         let mut before = None;
         for (i, block) in ranges.iter().flat_map(|range| &blocks[range.clone()]).enumerate() {
@@ -37,7 +38,7 @@ impl Blocks {
             let behind = bundles.partition_point(|&(_, end)| end < equal);
             let is_nearer = behind > 0 && equal - bundles[behind - 1].1 < bundles[behind].1 - equal;
             let nearest = if is_nearer { behind - 1 } else { behind };
-            // One bundle at least for this worker and for each behind it, as long as there are enough.
+            // This worker and each later worker get at least one bundle, as long as there are enough.
             let least = (edges[k - 1] + 1).min(n_bundles);
             edges.push(nearest.clamp(least, n_bundles.saturating_sub(n_workers - k).max(least)));
         }
@@ -52,7 +53,7 @@ mod tests {
     use super::*;
     use crate::block::{Block, FrameSet};
 
-    /// Blocks of so many frames, each with its segment.
+    /// Creates blocks with the given numbers of frames, each with its segment.
     fn blocks(sizes: &[(u64, Option<usize>)]) -> Blocks {
         let mut start = 0;
         let block = |(index, &(count, segment)): (usize, &(u64, Option<usize>))| {

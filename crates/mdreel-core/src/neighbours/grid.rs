@@ -1,31 +1,31 @@
-//! Grid of cells for sorting points, and the search for points near a point.
+//! A grid of cells for sorting points and for finding the cells near a point.
 
 use std::ops::RangeInclusive;
 
 use crate::periodic::into_brick;
 
-/// Points for a cell, about.
+/// Approximate number of points per cell.
 const POINTS: f64 = 1.0;
-/// Into how many columns the distance is cut: more fit the sphere better, and are shorter.
+/// Number of columns into which the distance is divided. More columns fit the sphere better, but are shorter.
 const COLUMNS: f64 = 3.0;
-/// Cells for a point, at most.
+/// Maximum number of cells per point.
 const MOST_CELLS: f64 = 4.0;
 
-/// Cells in a brick: that of all points, or one whose images fill space as those of a periodic cell do
-/// ([`into_brick`]).
+/// A grid of cells in a rectangular brick. The brick contains all points, or its images fill space like those of a
+/// periodic cell ([`into_brick`]).
 #[derive(Debug, Clone)]
 pub(super) struct Grid {
     origin: [f64; 3],
     /// Row vectors of the periodic cell.
     vectors: Option<[[f64; 3]; 3]>,
-    /// Cells along each axis, and how wide they are.
+    /// Number of cells along each axis. `width` is the width of a cell.
     n: [i64; 3],
     width: [f64; 3],
     per_width: [f64; 3],
 }
 
 impl Grid {
-    /// For these points, of which there is one at least, and a distance.
+    /// Creates a grid for points and a distance.
     pub(crate) fn new(points: [&[f64]; 3], vectors: Option<[[f64; 3]; 3]>, reach: f64) -> Self {
         let (origin, lengths) = match vectors {
             Some([[a, ..], [_, b, _], [.., c]]) => ([0.0; 3], [a, b, c]),
@@ -51,22 +51,22 @@ impl Grid {
         Grid { origin, vectors, n, width, per_width }
     }
 
-    /// Cells along an axis.
+    /// Returns the number of cells along an axis.
     pub(crate) fn n(&self, axis: usize) -> i64 {
         self.n[axis]
     }
 
-    /// Cells.
+    /// Returns the number of cells.
     pub(crate) fn n_cells(&self) -> usize {
         self.n.iter().product::<i64>() as usize
     }
 
-    /// The image of a point within the brick, or on its faces.
+    /// Returns the image of a point within the brick, or on its faces.
     pub(crate) fn wrapped(&self, point: [f64; 3]) -> [f64; 3] {
         self.vectors.as_ref().map_or(point, |vectors| into_brick(vectors, point))
     }
 
-    /// The cell of a point within the brick.
+    /// Returns the cell of a point within the brick.
     pub(crate) fn cell_of(&self, point: [f64; 3]) -> usize {
         let [x, y, z] = std::array::from_fn(|axis| self.level(axis, point[axis]).clamp(0, self.n[axis] - 1));
         ((z * self.n[1] + y) * self.n[0] + x) as usize
@@ -77,28 +77,28 @@ impl Grid {
         ((at - self.origin[axis]) * self.per_width[axis]).floor() as i64
     }
 
-    /// The levels within `reach` of a coordinate, those of images too.
+    /// Returns the levels within `reach` of a coordinate, including levels of images.
     #[inline(always)]
     pub(crate) fn levels(&self, axis: usize, at: f64, reach: f64) -> RangeInclusive<i64> {
         let (first, last) = (self.level(axis, at - reach), self.level(axis, at + reach));
         if self.vectors.is_some() { first..=last } else { first.max(0)..=last.min(self.n[axis] - 1) }
     }
 
-    /// Of which image a level is, and which it is there.
+    /// Returns the image to which a level belongs, and the level within the brick.
     #[inline(always)]
     pub(crate) fn split(&self, axis: usize, level: i64) -> (i64, i64) {
         let n = self.n[axis];
         if (0..n).contains(&level) { (0, level) } else { (level.div_euclid(n), level.rem_euclid(n)) }
     }
 
-    /// How far a coordinate is from a level of the brick.
+    /// Returns the distance of a coordinate from a level of the brick.
     #[inline(always)]
     pub(crate) fn gap(&self, axis: usize, level: i64, at: f64) -> f64 {
         let lower = self.origin[axis] + level as f64 * self.width[axis];
         (lower - at).max(at - lower - self.width[axis]).max(0.0)
     }
 
-    /// A point as it is seen from an image.
+    /// Returns a point relative to an image of the brick.
     #[inline(always)]
     pub(crate) fn seen_from(&self, point: [f64; 3], axis: usize, image: i64) -> [f64; 3] {
         match &self.vectors {

@@ -4,7 +4,7 @@ use super::*;
 use crate::simd::{Lanes, Level, Operation};
 use crate::unit_cell::UnitCell;
 
-/// Every pair within a distance, and the square of it.
+/// A visitor that collects every pair within a distance, and the square of the distance.
 #[derive(Default)]
 struct Pairs {
     distance: f64,
@@ -42,7 +42,7 @@ impl Operation for Find<'_> {
         let mut neighbours = Neighbours::default();
         let mut pairs = Pairs { distance: self.distance, ..Pairs::default() };
         for _ in 0..2 {
-            // Again, with the memory of before.
+            // The second search reuses the buffers of the first one.
             pairs.found.clear();
             assert!(neighbours.place(columns.each_ref().map(|column| &column[..]), self.images, self.distance));
             match self.others {
@@ -60,7 +60,7 @@ impl Operation for Find<'_> {
     }
 }
 
-/// Every pair, by the shortest image.
+/// Returns every pair, found with the shortest image.
 fn expected(find: &Find<'_>) -> Vec<(u32, u32, u64)> {
     let from = find.others.unwrap_or(find.points);
     let mut pairs = Vec::new();
@@ -77,7 +77,7 @@ fn expected(find: &Find<'_>) -> Vec<(u32, u32, u64)> {
     pairs
 }
 
-/// What a file may hold: coordinates in float32.
+/// Generates points with float32 coordinates, as in a file.
 fn points(most: usize) -> impl Strategy<Value = Vec<[f64; 3]>> {
     let point = prop::array::uniform3(-6000i32..9000).prop_map(|p| p.map(|x| f64::from(x as f32 / 100.0)));
     prop::collection::vec(point, 0..most)

@@ -6,12 +6,14 @@ use crate::pool::{Crew, Monitor, Shared, Worker, run_blocks};
 use crate::simd::{Lanes, Level, Operation};
 use crate::superpose::{Reference, WeightedPoints};
 
-/// Frames that are references side by side, so each other one is taken into the cache once for all of them.
+/// Number of frames that are references side by side. Each other frame is then loaded into the cache once for all of
+/// them.
 const ROWS: usize = 8;
-/// Other frames between two looks at the clock.
+/// Number of other frames between two calls of `tick`.
 const OTHERS: usize = 256;
 
-/// Hands the RMSD of each frame from those before it to `merge`, with the number of the frame, frame after frame.
+/// Computes the RMSD of each frame to all frames before it. Calls `merge` with the number of each frame and its values,
+/// in frame order.
 pub(super) fn compare(
     frames: &FrameBatch,
     weights: Option<&[f64]>,
@@ -34,8 +36,8 @@ pub(super) fn compare(
     Ok(())
 }
 
-/// Frames as columns, of rows with x, y and z of one atom after the other. Numbers behind those of the last atom are
-/// ignored.
+/// Creates frames from rows that contain x, y and z of one atom after another. The function ignores numbers after those
+/// of the last atom.
 pub(super) fn frames_of<'a>(rows: impl ExactSizeIterator<Item = &'a [f32]>, n_atoms: usize) -> Result<FrameBatch> {
     let mut frames = FrameBatch::with_capacity(n_atoms, rows.len());
     for (index, row) in (0..).zip(rows) {
@@ -80,7 +82,8 @@ impl Comparer<'_> {
 impl Worker for Comparer<'_> {
     type Output = Vec<Vec<f64>>;
 
-    /// The frames before each of the frames of a block, in order: the lower triangle.
+    /// Returns the RMSDs of each frame of a block to all frames before it, in order. They are rows of the lower
+    /// triangle.
     fn work(&mut self, block: usize, shared: &Shared, tick: &mut dyn FnMut()) -> Result<Self::Output> {
         let numbers = block * ROWS..self.frames.len().min((block + 1) * ROWS);
         let references = numbers.clone().map(|i| self.row(i)).collect::<Result<Vec<_>>>()?;

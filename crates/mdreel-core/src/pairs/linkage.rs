@@ -1,9 +1,9 @@
-//! Trees of clusters by the minimum RMSD between their frames, with the nearest-neighbour chain of F. Murtagh, Comput. J.
-//! 26, 354 (1983), in place.
+//! Trees of clusters by the minimum RMSD between their frames, with the nearest-neighbour chain of F. Murtagh, Comput.
+//! J. 26, 354 (1983), in place.
 //!
-//! The chain follows nearest neighbours until two clusters are the nearest ones of each other, and merges these. For
-//! the linkages here, clusters that merge elsewhere never come closer than their parts, so the tree is that of merging
-//! the two nearest clusters again and again.
+//! The chain follows nearest neighbours until two clusters are each other's nearest neighbours, and merges them. With
+//! these linkages, a merged cluster is never closer to a third one than its nearer part was. The tree is therefore the
+//! same as with repeated merging of the two nearest clusters.
 
 use std::time::Instant;
 
@@ -12,19 +12,19 @@ use super::triangle::Triangle;
 use crate::error::{Error, Result};
 use crate::pool::{Monitor, POLL_INTERVAL};
 
-/// The distance between two clusters.
+/// A definition of the distance between two clusters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Linkage {
-    /// The smallest distance of their frames.
+    /// The smallest distance between their frames.
     Single,
-    /// The largest distance of their frames.
+    /// The largest distance between their frames.
     Complete,
-    /// The mean distance of their frames.
+    /// The mean distance between their frames.
     Average,
 }
 
 impl Linkage {
-    /// The distance of a cluster from two others, of these sizes, once they are merged.
+    /// Returns the distance of a cluster to the union of two others, from its distances to them and their sizes.
     fn merged(self, (first, n_first): (f64, u32), (second, n_second): (f64, u32)) -> f64 {
         match self {
             Linkage::Single => first.min(second),
@@ -37,23 +37,23 @@ impl Linkage {
     }
 }
 
-/// Two clusters that merge. The first `n_frames` clusters are the frames; each merge adds one.
+/// Two clusters that merge. The first `n_frames` clusters are the frames, and each merge adds one cluster.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Merge {
-    /// The clusters, the one with the smaller number first.
+    /// The two clusters, the one with the smaller number first.
     pub clusters: [u32; 2],
-    /// Their distance, Å.
+    /// The distance between them, Å.
     pub distance: f64,
-    /// Number of frames in both.
+    /// Number of frames in both clusters together.
     pub size: u32,
 }
 
-/// Merges of the frames in `rows`, each with x, y and z of `n_atoms` atoms, one atom after the other, Å, by ascending
-/// distance.
+/// Returns the merges of the frames in `rows` in order of ascending distance. Each row contains x, y and z of `n_atoms`
+/// atoms, one atom after another, Å.
 ///
-/// The distance of two frames is their RMSD after superposition, weighted by `weights` (`None`: equal weights).
-/// Works on `n_workers` threads; the bits do not depend on how many. Needs 4 bytes for the square of the number of
-/// frames. Returns an error if a coordinate is not finite.
+/// The distance between two frames is their RMSD after superposition, weighted by `weights` (`None`: equal weights).
+/// The function works on `n_workers` threads, and the bits of the result do not depend on their number. It needs 4
+/// bytes times the square of the number of frames. Returns an error if a coordinate is not finite.
 pub fn linkage(
     rows: &[&[f32]],
     n_atoms: usize,
@@ -74,7 +74,8 @@ pub fn linkage(
     Ok(merges)
 }
 
-/// Merges in the order in which the chain finds them. A cluster has the number of one of its frames.
+/// Returns the merges in the order in which the chain finds them. Each cluster is named by the number of one of its
+/// frames.
 fn chain(mut distances: Triangle, n: usize, linkage: Linkage, monitor: &mut dyn Monitor) -> Result<Vec<Merge>> {
     let mut active: Vec<u32> = (0..n as u32).collect();
     let (mut sizes, mut chain) = (vec![1u32; n], Vec::with_capacity(n));
@@ -92,7 +93,7 @@ fn chain(mut distances: Triangle, n: usize, linkage: Linkage, monitor: &mut dyn 
         }
         let (first, second, distance) = loop {
             let last = chain[chain.len() - 1];
-            // The one before is preferred, so that the chain ends where distances are the same.
+            // Equal distances prefer the previous cluster, so that the chain ends.
             let before = (chain.len() > 1).then(|| chain[chain.len() - 2]);
             let start = before.map_or((f64::INFINITY, last), |one| (distances.at(last as usize, one as usize), one));
             let (distance, nearest) = active.iter().filter(|one| **one != last).fold(start, |nearest, one| {
@@ -118,7 +119,7 @@ fn chain(mut distances: Triangle, n: usize, linkage: Linkage, monitor: &mut dyn 
     Ok(merges)
 }
 
-/// Replaces a frame of each cluster with the number of the cluster, and sizes with those in this order.
+/// Replaces the frame that names each cluster by the cluster's number, and computes the sizes in this order.
 fn number(merges: &mut [Merge], n_frames: usize) {
     let mut parents: Vec<u32> = (0..(n_frames + merges.len()) as u32).collect();
     let mut sizes = vec![1u32; parents.len()];
@@ -131,7 +132,7 @@ fn number(merges: &mut [Merge], n_frames: usize) {
     }
 }
 
-/// The cluster that a cluster has become a part of.
+/// Returns the largest cluster that contains `cluster`.
 fn top(parents: &mut [u32], cluster: u32) -> u32 {
     let mut top = cluster;
     while parents[top as usize] != top {
@@ -152,7 +153,7 @@ mod tests {
     use crate::pairs::matrix::distance_matrix;
     use crate::pool::Unattended;
 
-    /// Merges the two nearest clusters again and again, as sets of frames with the distances of all their pairs.
+    /// Repeatedly merges the two nearest clusters, as sets of frames with the distances of all their pairs.
     fn oracle(matrix: &[f64], n: usize, linkage: Linkage) -> Vec<(Vec<usize>, f64)> {
         let mut clusters: Vec<Vec<usize>> = (0..n).map(|i| vec![i]).collect();
         let mut found = Vec::new();

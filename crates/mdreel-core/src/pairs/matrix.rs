@@ -4,10 +4,12 @@ use super::compare::{compare, frames_of};
 use crate::error::{Error, Result};
 use crate::pool::Monitor;
 
-/// RMSD of each pair of frames, Å, n_frames x n_frames, row after row. `positions` are those of `n_atoms` atoms, frame
-/// after frame, atom after atom, Å; they are weighted by `weights` (`None`: equal weights), and superposed or taken as
-/// they are. On `n_workers` threads; the bits do not depend on how many. Returns an error if a coordinate is not
-/// finite.
+/// Returns the RMSD of each pair of frames, Å, as an n_frames x n_frames matrix in row order.
+///
+/// `positions` contains the positions of `n_atoms` atoms, one frame after another and one atom after another, Å. The
+/// RMSD is weighted by `weights` (`None`: equal weights) and computed with or without superposition. The function works
+/// on `n_workers` threads, and the bits of the result do not depend on their number. Returns an error if a coordinate
+/// is not finite.
 pub fn distance_matrix(
     positions: &[f32],
     n_atoms: usize,

@@ -4,11 +4,11 @@ use super::compare::{compare, frames_of};
 use crate::error::{Error, Result};
 use crate::pool::Monitor;
 
-/// The frame with the smallest sum of RMSDs from the other frames of its cluster, for each of `n_clusters`; of several,
-/// the first.
+/// Returns, for each of `n_clusters` clusters, the frame with the smallest sum of RMSDs to the other frames of its
+/// cluster. If several frames have the same sum, it returns the first one.
 ///
-/// `labels` has the cluster of each frame in `rows`. Frames with other labels belong to no cluster. See
-/// [`linkage`](super::linkage::linkage) for the rest. Returns an error if a cluster has no frame.
+/// `labels` contains the cluster of each frame in `rows`. Frames with other labels belong to no cluster. The other
+/// parameters are those of [`linkage`](super::linkage::linkage). Returns an error if a cluster has no frame.
 pub fn medoids(
     rows: &[&[f32]],
     n_atoms: usize,

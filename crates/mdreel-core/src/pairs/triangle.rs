@@ -5,11 +5,11 @@ use crate::error::Result;
 use crate::frame::FrameBatch;
 use crate::pool::Monitor;
 
-/// The lower triangle of a symmetric matrix, row after row: half the memory of the matrix.
+/// The lower triangle of a symmetric matrix in row order, which needs half the memory of the matrix.
 pub(super) struct Triangle(Vec<f64>);
 
 impl Triangle {
-    /// The minimum RMSD of all pairs of frames, Å.
+    /// Computes the minimum RMSD of all pairs of frames, Å.
     pub(super) fn of_frames(
         frames: &FrameBatch,
         weights: Option<&[f64]>,
@@ -22,12 +22,12 @@ impl Triangle {
         Ok(Triangle(values))
     }
 
-    /// The value of two different rows.
+    /// Returns the value for two different rows.
     pub(super) fn at(&self, i: usize, j: usize) -> f64 {
         self.0[place(i, j)]
     }
 
-    /// Sets the value of two different rows.
+    /// Sets the value for two different rows.
     pub(super) fn set(&mut self, i: usize, j: usize, value: f64) {
         self.0[place(i, j)] = value;
     }

@@ -1,27 +1,30 @@
 //! Reduced lattices: the vectors that determine the shortest image of a vector.
 
-/// Positive dot products that are taken for zero, as a part of the product of the lengths.
+/// Positive dot products below this fraction of the product of the lengths count as zero.
 const ROUNDING: f64 = 1e-13;
-/// Steps of Selling's algorithm: a few are enough, as each shortens a basis that is nearly reduced.
+/// Maximum number of steps of Selling's algorithm. A few steps are sufficient, because each step shortens a nearly
+/// reduced basis.
 const MOST_STEPS: usize = 100;
 
-/// The faces of the Voronoi cell of a lattice, which holds the points that are nearer to the origin than to any other
-/// point of the lattice.
+/// The faces of the Voronoi cell of a lattice. The Voronoi cell contains the points that are nearer to the origin than
+/// to any other lattice point.
 ///
-/// A superbase is a basis and the negative sum of it. Selling's algorithm makes it obtuse: no two of its four vectors
-/// have a positive dot product. The sums of some of the vectors of an obtuse superbase, seven up to their sign, are
-/// then all the vectors that can have a face (Conway and Sloane, Proc. R. Soc. Lond. A 436 (1992) 55, theorem 3). A
-/// vector that none of these seven shortens is therefore the shortest of all its images, in every lattice.
+/// A superbase is a basis together with its negative sum. Selling's algorithm makes it obtuse: no two of its four
+/// vectors have a positive dot product. The sums of some of the vectors of an obtuse superbase, seven up to their sign,
+/// are then all the vectors that can have a face (Conway and Sloane, Proc. R. Soc. Lond. A 436 (1992) 55, theorem 3). A
+/// vector that none of these seven vectors shortens is therefore the shortest of all its images, in every lattice.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lattice {
-    /// One lattice vector of each two opposite faces, Å.
+    /// One lattice vector for each pair of opposite faces, Å.
     faces: [[f64; 3]; 7],
-    /// Half the square of each, Å²: a vector is within two faces while its dot product with them does not exceed this.
+    /// Half the square of each face vector, Å². A vector lies between two opposite faces if the magnitude of its dot
+    /// product with the face vector does not exceed this value.
     half_squares: [f64; 7],
 }
 
 impl Lattice {
-    /// The lattice of these row vectors, which span a volume. All arithmetic is integer combinations of the rows.
+    /// Creates the lattice of row vectors that define a cell with a volume. The reduction uses only integer
+    /// combinations of the rows.
     pub(crate) fn new(rows: &[[f64; 3]; 3]) -> Self {
         let [a, b, c] = pairwise_reduced(*rows);
         let mut superbase = [a, b, c, negative(plus(plus(a, b), c))];
@@ -35,12 +38,12 @@ impl Lattice {
         Lattice { faces, half_squares: faces.map(|face| square(face) / 2.0) }
     }
 
-    /// The square of the length of the shortest lattice vector, Å².
+    /// Returns the square of the length of the shortest lattice vector, Å².
     pub(crate) fn least_square(&self) -> f64 {
         2.0 * self.half_squares.into_iter().fold(f64::INFINITY, f64::min)
     }
 
-    /// The shortest image of a vector.
+    /// Returns the shortest image of a vector.
     #[inline]
     pub(crate) fn shorten(&self, mut d: [f64; 3]) -> [f64; 3] {
         let mut least = square(d);
@@ -52,7 +55,8 @@ impl Lattice {
                     let n = (along / (2.0 * half_square)).round_ties_even();
                     let image = std::array::from_fn(|axis| d[axis] - n * face[axis]);
                     let length = square(image);
-                    // What rounding takes for shorter is not: each image must be shorter than the one before.
+                    // Each image must be shorter than the previous one, because rounding can make an image appear
+                    // shorter.
                     if length < least {
                         (d, least, is_shorter) = (image, length, true);
                     }
@@ -65,8 +69,8 @@ impl Lattice {
     }
 }
 
-/// A basis of which none is shortened by multiples of one other: few steps are left for [`acute`] pairs, however long
-/// the cell.
+/// Returns a basis in which multiples of one vector do not shorten another. Only a few steps then remain for [`acute`]
+/// pairs, however elongated the cell is.
 fn pairwise_reduced(mut basis: [[f64; 3]; 3]) -> [[f64; 3]; 3] {
     loop {
         let before = basis;
@@ -85,7 +89,7 @@ fn pairwise_reduced(mut basis: [[f64; 3]; 3]) -> [[f64; 3]; 3] {
     }
 }
 
-/// Two vectors of a superbase with an acute angle.
+/// Returns two vectors of a superbase with an acute angle.
 fn acute(superbase: &[[f64; 3]; 4]) -> Option<(usize, usize)> {
     let pairs = (0..4).flat_map(|i| (0..i).map(move |j| (i, j)));
     pairs.into_iter().find(|&(i, j)| {
@@ -94,7 +98,8 @@ fn acute(superbase: &[[f64; 3]; 4]) -> Option<(usize, usize)> {
     })
 }
 
-/// A step of Selling's: turns the `i`-th vector round, and adds it to the two that are neither it nor the `j`-th.
+/// Applies one step of Selling's algorithm: negates the `i`-th vector and adds the original to the two vectors other
+/// than the `i`-th and `j`-th.
 fn flipped(superbase: &[[f64; 3]; 4], i: usize, j: usize) -> [[f64; 3]; 4] {
     std::array::from_fn(|k| match k {
         k if k == i => negative(superbase[i]),

@@ -1,6 +1,7 @@
 use super::*;
 
-/// Blocks of their own numbers; the first one waits until `n_others` others are done, and one may panic.
+/// A worker that returns block numbers. The first block waits until `n_others` others are done, and one block may
+/// panic.
 struct Numbers<'a> {
     done: &'a AtomicUsize,
     n_others: usize,
@@ -22,7 +23,7 @@ impl Worker for Numbers<'_> {
 
 #[test]
 fn pool_takes_no_more_blocks_than_may_wait_for_a_slow_one() {
-    // The first block waits for as many as may be done before it; then nobody may have begun one more.
+    // The first block waits for as many blocks as may be done before it. No worker may then start another one.
     let n_ahead = 3 * USUALLY_AHEAD;
     let done = AtomicUsize::new(0);
     let mut merged = Vec::new();
@@ -38,7 +39,7 @@ fn pool_takes_no_more_blocks_than_may_wait_for_a_slow_one() {
     assert_eq!(merged, (0..10 * n_ahead).collect::<Vec<_>>());
 }
 
-/// Blocks of their own numbers, of which one is the last.
+/// A worker that returns block numbers and declares one block the last.
 struct Ending(usize);
 
 impl Worker for Ending {
@@ -72,7 +73,7 @@ fn pool_merges_nothing_behind_the_block_that_turned_out_to_be_the_last() {
     }
 }
 
-/// Blocks of their own numbers and of who took them.
+/// A worker that returns block numbers together with its own number.
 struct Named(usize);
 
 impl Worker for Named {

@@ -2,7 +2,7 @@
 
 use super::{Own, Value};
 
-/// The atoms of all frames, one frame after the other. The computation stores how many belong to each frame.
+/// The atoms of all frames, one frame after another. The computation stores how many atoms belong to each frame.
 #[derive(Debug, Default)]
 pub struct Ids(pub Vec<u32>);
 

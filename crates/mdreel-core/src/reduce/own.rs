@@ -6,23 +6,23 @@ use std::fmt::{self, Debug};
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Result of frames that only its computation can interpret. The core merges it in the order of the blocks.
+/// A result of frames that only its computation can interpret. The core merges such values in block order.
 pub trait Value: Any + Debug + Send + Sync {
-    /// Is told how many frames will come, where that is known.
+    /// Announces the number of frames that will come, if it is known.
     fn expect(&mut self, n_frames: u64);
 
-    /// Is told that it begins with the first frame of a run, and that the values of all other frames will be merged into
-    /// it in order.
+    /// Marks this value as the one that begins with the first frame of a run. The values of all other frames will be
+    /// merged into it in order.
     fn begin(&mut self) {}
 
-    /// Adds the value of the frames that follow, of the same computation: one of its own kind, or the bytes of one.
+    /// Adds the value of the frames that follow. `next` is a value of the same computation, or its bytes.
     fn merge(&mut self, next: Own);
 
-    /// The value as bytes, at least one, for another process or a file.
+    /// Serializes the value into one or more bytes, for another process or a file.
     fn to_bytes(&self) -> Vec<u8>;
 }
 
-/// Such a value: here, or as the bytes that came from elsewhere, which it takes its computation to understand.
+/// A value of this process, or the bytes of a value from elsewhere. Only the computation can interpret the bytes.
 #[derive(Debug, Default)]
 pub enum Own {
     /// No value.
@@ -35,7 +35,7 @@ pub enum Own {
 }
 
 impl Own {
-    /// The value, where it is here and of this kind.
+    /// Returns the value if it is a value of this process and of type `T`.
     pub fn here<T: Value>(&mut self) -> Option<&mut T> {
         match self {
             Own::Here(value) => (&mut **value as &mut dyn Any).downcast_mut(),
@@ -43,14 +43,14 @@ impl Own {
         }
     }
 
-    /// Is told how many frames will come.
+    /// Announces the number of frames that will come.
     pub(crate) fn expect(&mut self, n_frames: u64) {
         if let Own::Here(value) = self {
             value.expect(n_frames);
         }
     }
 
-    /// Is told that it begins with the first frame of a run.
+    /// Marks this value as the one that begins with the first frame of a run.
     pub(crate) fn begin(&mut self) {
         if let Own::Here(value) = self {
             value.begin();
@@ -69,7 +69,7 @@ impl Own {
 }
 
 impl Clone for Own {
-    /// The bytes of it.
+    /// Clones the value as bytes.
     fn clone(&self) -> Self {
         match self {
             Own::Nothing => Own::Nothing,
@@ -122,7 +122,7 @@ impl Visitor<'_> for OwnVisitor {
 mod tests {
     use super::*;
 
-    /// A value of which the order of merging is seen.
+    /// A value that shows the order of merging.
     #[derive(Debug)]
     struct Text(String);
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Records of frame number and values, in the order of the frames. Numbers of frames are exact up to 2^53.
+/// Records of a frame number and values, in the order of the frames. Frame numbers are exact up to 2^53.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Records {
     width: usize,
@@ -10,34 +10,34 @@ pub struct Records {
 }
 
 impl Records {
-    /// No records, of `n_values` values each.
+    /// Creates an empty list of records with `n_values` values each.
     pub(crate) fn new(n_values: usize) -> Self {
         Records { width: 1 + n_values, values: Vec::new() }
     }
 
-    /// Numbers in a record: frame, and values.
+    /// Returns the number of float64 values in a record: the frame number and the values.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// Number of entries.
+    /// Returns the number of records.
     pub fn len(&self) -> usize {
         self.values.len() / self.width
     }
 
-    /// Whether it is empty.
+    /// Returns whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// Adds a record of a frame, with the number of values of each record.
+    /// Adds a record for a frame. `values` must have the length of every record.
     pub(crate) fn push(&mut self, frame: u64, values: &[f64]) {
         debug_assert_eq!(1 + values.len(), self.width);
         self.values.push(frame as f64);
         self.values.extend_from_slice(values);
     }
 
-    /// Adds those of the frames that follow.
+    /// Adds the records of the frames that follow.
     pub(crate) fn merge(&mut self, next: Self) {
         debug_assert_eq!(self.width, next.width);
         if self.values.is_empty() {
@@ -52,7 +52,7 @@ impl Records {
         self.values.iter_mut().step_by(self.width).for_each(|frame| *frame += first as f64);
     }
 
-    /// All numbers, record after record.
+    /// Returns all numbers, one record after another.
     pub fn into_values(self) -> Vec<f64> {
         self.values
     }

@@ -1,4 +1,4 @@
-//! Rows: values of single frames.
+//! Rows: one row of values per frame.
 
 use std::mem::MaybeUninit;
 
@@ -8,8 +8,8 @@ use super::Partial;
 use crate::frame::FrameHeader;
 use crate::large_pages;
 
-/// Values of each frame, in rows of frame number, time (ps) and values, as results are shown: a long series stands in
-/// memory once. Numbers of frames are exact up to 2^53.
+/// Rows of frame number, time (ps) and values, in the layout of the results. A long series therefore needs memory only
+/// once. Frame numbers are exact up to 2^53.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rows {
     width: usize,
@@ -17,25 +17,25 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Numbers in front of the values of a row: frame and time.
+    /// Number of entries before the values of a row: frame and time.
     pub const HEAD: usize = 2;
 
-    /// No rows, of `n_columns` values each.
+    /// Creates an empty table with `n_columns` values per row.
     pub(crate) fn new(n_columns: usize) -> Self {
         Rows { width: Rows::HEAD + n_columns, values: Vec::new() }
     }
 
-    /// Numbers in a row.
+    /// Returns the number of float64 values in a row, with frame and time.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.values.len() / self.width
     }
 
-    /// Whether it is empty.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -47,7 +47,7 @@ impl Rows {
         self.values.extend_from_slice(values);
     }
 
-    /// Adds a row for each frame and returns them, their values yet to be written.
+    /// Adds a row for each frame and returns the new rows. The caller must fill in their values.
     pub(crate) fn add(&mut self, headers: &[FrameHeader]) -> &mut [f64] {
         let before = self.values.len();
         self.values.resize(before + headers.len() * self.width, 0.0);
@@ -64,32 +64,32 @@ impl Rows {
         self.values.extend_from_slice(rows);
     }
 
-    /// Has the system give the memory that is reserved.
+    /// Writes to the reserved memory, so that the system allocates its pages now.
     pub fn touch(&mut self) {
         self.values.spare_capacity_mut().fill(MaybeUninit::new(0.0));
     }
 
-    /// Frame numbers.
+    /// Returns the frame numbers.
     pub fn frames(&self) -> impl ExactSizeIterator<Item = u64> {
         self.rows().map(|row| row[0] as u64)
     }
 
-    /// Times in ps.
+    /// Returns the times in ps.
     pub fn times(&self) -> impl ExactSizeIterator<Item = f64> {
         self.rows().map(|row| row[1])
     }
 
-    /// The values of a column.
+    /// Returns the values of a column.
     pub fn column(&self, column: usize) -> impl ExactSizeIterator<Item = f64> {
         self.rows().map(move |row| row[Rows::HEAD + column])
     }
 
-    /// All numbers, row after row.
+    /// Returns all numbers, one row after another.
     pub fn into_values(self) -> Vec<f64> {
         self.values
     }
 
-    /// Takes the rows and leaves none.
+    /// Takes all rows and leaves the table empty.
     #[must_use]
     pub fn take(&mut self) -> Self {
         Rows { width: self.width, values: std::mem::take(&mut self.values) }

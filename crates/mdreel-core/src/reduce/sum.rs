@@ -4,51 +4,52 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
-/// Bits behind the binary point.
+/// Number of bits after the binary point.
 const FRACTION: u32 = 60;
-/// Added to a float64 below 2^51 and taken away from its bits, it leaves the nearest integer.
+/// A constant for rounding. Adding it to a float64 below 2^51 and subtracting its bits from the bits of the sum gives
+/// the nearest integer.
 const MAGIC: f64 = 6_755_399_441_055_744.0;
 
-/// A sum of float64 in fixed point, in steps of 2^-60. Each number is rounded to a step once, when it is added; the
-/// steps add up exactly, up to 1.4e20. Frames may come in any blocks and any order: the bits of the sum are the same.
-/// See `docs/design/008-exact-sums.md`.
+/// A sum of float64 values in fixed point, in steps of 2^-60. Each number is rounded to a step once, when it is added.
+/// The steps add up exactly, up to 1.4e20. The bits of the sum therefore do not depend on the blocks or on the order of
+/// the frames. See `docs/design/008-exact-sums.md`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sum(i128);
 
 impl Sum {
-    /// The largest number that may be added, 2^36: two thousand million of them fit.
+    /// The largest number that may be added, 2^36. A sum can hold two thousand million such numbers.
     pub const MOST: f64 = (1u64 << 36) as f64;
 
-    /// The sum of one number, which must be finite and at most [`Sum::MOST`].
+    /// Returns the sum of one number, which must be finite and at most [`Sum::MOST`] in magnitude.
     #[inline]
     pub fn of(value: f64) -> Self {
         debug_assert!(value.abs() <= Sum::MOST, "{value}");
         Sum((value * (1u64 << FRACTION) as f64).round_ties_even() as i128)
     }
 
-    /// `steps` steps of 2^-`fraction`, that is of 2^-60 at the finest.
+    /// Returns the sum of `steps` steps of 2^-`fraction`, where `fraction` is at most 60.
     #[inline]
     pub(crate) fn of_steps(steps: i64, fraction: u32) -> Self {
         debug_assert!(fraction <= FRACTION);
         Sum(i128::from(steps) << (FRACTION - fraction))
     }
 
-    /// The same of more steps than 64 bits hold; their sum is at most [`Sum::MOST`].
+    /// Returns the sum of more steps than fit in 64 bits. Their sum must be at most [`Sum::MOST`].
     #[inline]
     pub(crate) fn of_wide_steps(steps: i128, fraction: u32) -> Self {
         debug_assert!(fraction <= FRACTION);
         Sum(steps << (FRACTION - fraction))
     }
 
-    /// How many steps of 2^-`fraction` a number is, to the nearest; where that is below 2^51. Compilers make vector
-    /// instructions of it, which they do not of [`Sum::of`].
+    /// Returns the number of steps of 2^-`fraction` that is nearest to a number. The result must be below 2^51.
+    /// Compilers vectorize this function, but not [`Sum::of`].
     #[inline(always)]
     pub(crate) fn steps(value: f64, fraction: u32) -> i64 {
         let scaled = value * (1u64 << fraction) as f64;
         ((scaled + MAGIC).to_bits() as i64).wrapping_sub(MAGIC.to_bits() as i64)
     }
 
-    /// The sum, rounded once.
+    /// Returns the sum, rounded once.
     pub fn value(self) -> f64 {
         self.0 as f64 / (1u64 << FRACTION) as f64
     }

@@ -6,44 +6,44 @@ use serde::{Deserialize, Serialize};
 
 use super::{Own, Partial, Records, Rows, Sum};
 
-/// How much room a computation needs.
+/// The number of values that a computation produces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// Values of each frame.
+    /// Number of values per frame.
     pub n_columns: usize,
-    /// Sums over all frames.
+    /// Number of sums over all frames.
     pub n_sums: usize,
-    /// Counts over all frames.
+    /// Number of counts over all frames.
     pub n_counts: usize,
-    /// Values of each record; `None` where it leaves no records.
+    /// Number of values in each record, or `None` if the computation produces no records.
     pub record: Option<usize>,
 }
 
 impl Layout {
-    /// Creates the layout of a computation that has only values of each frame.
+    /// Creates the layout of a computation that produces only values per frame.
     pub fn columns(n_columns: usize) -> Self {
         Layout { n_columns, ..Layout::default() }
     }
 }
 
-/// Values of each frame, sums and counts over all frames, records of events that occur any number of times in a frame,
-/// and values that only computations can interpret.
+/// Values per frame, sums and counts over all frames, records of events that occur any number of times in a frame, and
+/// values that only computations can interpret.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
-    /// Values of each frame, those of all computations beside one another.
+    /// Values per frame, with the columns of all computations side by side.
     pub rows: Rows,
-    /// Sums, those of all computations behind one another.
+    /// Sums of all computations, one computation after another.
     pub sums: Vec<Sum>,
-    /// Counts, likewise.
+    /// Counts of all computations, in the same order.
     pub counts: Vec<u64>,
-    /// Records, of each computation that leaves some.
+    /// Records of each computation that produces records.
     pub records: Vec<Records>,
     /// Values that only computations can interpret, one for each computation with such a value.
     pub own: Vec<Own>,
 }
 
 impl Tally {
-    /// Creates the tally of no frames, for records with the layouts of several computations.
+    /// Creates an empty tally for computations with the given layouts.
     pub(crate) fn new(layouts: &[Layout]) -> Self {
         let total = |of: fn(&Layout) -> usize| layouts.iter().map(of).sum();
         Tally {
@@ -55,7 +55,7 @@ impl Tally {
         }
     }
 
-    /// One of no frames with the same room.
+    /// Returns an empty tally with the same layout.
     #[must_use]
     pub fn of_no_frames(&self) -> Self {
         Tally {
@@ -96,35 +96,35 @@ impl Partial for Tally {
     }
 }
 
-/// Output of a computation for a batch of frames.
+/// The output of a computation for a batch of frames.
 #[derive(Debug)]
 pub struct Slots<'a> {
     rows: &'a mut [f64],
     width: usize,
     columns: Range<usize>,
-    /// Its sums so far.
+    /// The sums of the computation so far.
     pub sums: &'a mut [Sum],
-    /// Its counts so far.
+    /// The counts of the computation so far.
     pub counts: &'a mut [u64],
-    /// Its records so far.
+    /// The records of the computation so far.
     pub records: &'a mut [Records],
-    /// Its own value so far, if it leaves one.
+    /// The computation's value so far, if it produces one.
     pub own: Option<&'a mut Own>,
 }
 
 impl<'a> Slots<'a> {
-    /// Complete rows of `width` numbers, some columns of which belong to the computation.
+    /// Creates slots from complete rows of `width` numbers, in which the given columns belong to the computation.
     pub(crate) fn new(rows: &'a mut [f64], width: usize, columns: Range<usize>) -> Self {
         let columns = Rows::HEAD + columns.start..Rows::HEAD + columns.end;
         Slots { rows, width, columns, sums: &mut [], counts: &mut [], records: &mut [], own: None }
     }
 
-    /// Its values of the `i`-th frame of the batch.
+    /// Returns the computation's values of the `i`-th frame of the batch.
     pub fn row(&mut self, i: usize) -> &mut [f64] {
         &mut self.rows[i * self.width..][self.columns.clone()]
     }
 
-    /// Adds a record of a frame.
+    /// Adds a record for a frame.
     pub(crate) fn record(&mut self, frame: u64, values: &[f64]) {
         self.records[0].push(frame, values);
     }

@@ -3,10 +3,10 @@
 use super::set::Set;
 use crate::error::{Error, Result};
 
-/// The label of an atom that is like no atom, not even itself.
+/// The label of an atom that matches no atom, not even itself.
 pub const UNLIKE: u32 = u32::MAX;
 
-/// Lists of atoms, one behind the other.
+/// Lists of atoms, stored one after another.
 #[derive(Debug)]
 struct Lists {
     starts: Vec<usize>,
@@ -35,10 +35,10 @@ impl Lists {
     }
 }
 
-/// Atoms that have the same label.
+/// Classes of atoms that have the same label.
 #[derive(Debug)]
 pub(super) struct Classes {
-    /// The class of each atom; [`UNLIKE`] for none.
+    /// The class of each atom, or [`UNLIKE`] if it has none.
     class: Vec<u32>,
     n_classes: usize,
     lists: Lists,
@@ -59,7 +59,7 @@ impl Classes {
         Ok(Classes { n_classes: distinct.len(), lists, class })
     }
 
-    /// All atoms that have the label of one of these.
+    /// Returns all atoms that have the same label as one of `atoms`.
     pub(super) fn alike(&self, atoms: &Set) -> Set {
         let (mut found, mut seen) = (Set::none(self.class.len()), Set::none(self.n_classes));
         for atom in atoms.iter() {
@@ -73,7 +73,7 @@ impl Classes {
     }
 }
 
-/// The atoms to which each atom is bonded.
+/// The bonds of each atom.
 #[derive(Debug)]
 pub(super) struct Bonds {
     n_atoms: usize,
@@ -89,7 +89,8 @@ impl Bonds {
         Ok(Bonds { n_atoms, lists: Lists::new(n_atoms, pairs) })
     }
 
-    /// The atoms that are bonded to one of these. Only bonds with at least one atom in the group count.
+    /// Returns the atoms that are bonded to one of `atoms`. A bond counts only if at least one of its atoms belongs to
+    /// the group.
     pub(super) fn of(&self, atoms: &Set, group: &Set) -> Set {
         let mut found = Set::none(self.n_atoms);
         for atom in atoms.iter() {

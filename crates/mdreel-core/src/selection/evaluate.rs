@@ -10,16 +10,16 @@ use crate::neighbours::{Neighbours, Run, Visit};
 use crate::periodic::Periodic;
 use crate::simd::{Lanes, Level, Operation};
 
-/// Distances that are computed together.
+/// Number of distances that are computed together.
 const MOST: usize = 256;
-/// The place of an atom that is not read.
+/// The position of an atom that is not read.
 const ABSENT: u32 = u32::MAX;
 
-/// Makes a selection in frames that have some of the atoms. Each worker has one of its own.
+/// An evaluator of a selection, for frames that contain only some of the atoms. Each worker has its own evaluator.
 #[derive(Debug)]
 pub struct Selecting {
     selection: Arc<Selection>,
-    /// The place of each atom of the system among those of a frame.
+    /// The position of each atom of the system within a frame, or `ABSENT`.
     places: Arc<Vec<u32>>,
     scratch: Scratch,
     found: Vec<u32>,
@@ -36,7 +36,7 @@ impl Clone for Selecting {
     }
 }
 
-/// Memory that is kept from frame to frame.
+/// Buffers that are reused from frame to frame.
 #[derive(Debug, Default)]
 struct Scratch {
     neighbours: Neighbours,
@@ -44,7 +44,8 @@ struct Scratch {
 }
 
 impl Selecting {
-    /// In frames that have these atoms, ascending. Returns an error if one is missing that the selection needs.
+    /// Creates an evaluator for frames that contain `atoms`, in ascending order. Returns an error if an atom that the
+    /// selection needs is missing.
     pub fn new(selection: Arc<Selection>, atoms: &[u32]) -> Result<Self> {
         let mut places = vec![ABSENT; selection.n_atoms];
         for (place, &atom) in (0..).zip(atoms) {
@@ -60,7 +61,8 @@ impl Selecting {
         Ok(Selecting { selection, places: Arc::new(places), scratch: Scratch::default(), found: Vec::new() })
     }
 
-    /// The atoms that are selected in the i-th frame of a batch, by their numbers in the whole system, ascending.
+    /// Returns the atoms that are selected in the i-th frame of a batch, by their numbers in the complete system, in
+    /// ascending order.
     pub fn find(&mut self, batch: &FrameBatch, i: usize) -> Result<&[u32]> {
         let found = self.select(batch, i)?;
         self.found.clear();
@@ -68,12 +70,12 @@ impl Selecting {
         Ok(&self.found)
     }
 
-    /// Atoms in the whole system.
+    /// Returns the number of atoms in the complete system.
     pub(crate) fn n_atoms(&self) -> usize {
         self.selection.n_atoms
     }
 
-    /// The atoms that are selected in the i-th frame of a batch.
+    /// Returns the set of atoms that are selected in the i-th frame of a batch.
     pub(crate) fn select(&mut self, batch: &FrameBatch, i: usize) -> Result<Set> {
         let all = Set::all(self.selection.n_atoms);
         let images = if self.selection.node.is_periodic() { Periodic::of_frame(batch.header(i))? } else { None };
@@ -83,7 +85,7 @@ impl Selecting {
     }
 }
 
-/// A frame in which a selection is made.
+/// The frame in which the selection is evaluated.
 struct Frame<'a> {
     columns: Columns<'a>,
     places: &'a [u32],
@@ -92,7 +94,7 @@ struct Frame<'a> {
 }
 
 impl Frame<'_> {
-    /// The atoms out of `wanted` that an expression selects for a group. [`Node::plan`] follows this step by step.
+    /// Returns the atoms of `wanted` that an expression selects for a group. [`Node::plan`] follows the same steps.
     fn find(&mut self, node: &Node, group: &Set, wanted: &Set) -> Result<Set> {
         let candidates = || group.both(wanted);
         let all = || Set::all(wanted.n_atoms());
@@ -158,7 +160,7 @@ impl Frame<'_> {
         }
     }
 
-    /// The candidates whose position satisfies a condition.
+    /// Returns the candidates whose position satisfies a condition.
     fn filter(&self, candidates: &Set, mut is_wanted: impl FnMut([f64; 3]) -> bool) -> Result<Set> {
         let mut found = Set::none(candidates.n_atoms());
         for atom in candidates.iter() {
@@ -169,7 +171,7 @@ impl Frame<'_> {
         Ok(found)
     }
 
-    /// The mean of the positions of what is selected; `None` if nothing is.
+    /// Returns the mean position of the selected atoms, or `None` if no atom is selected.
     fn centre(&mut self, of: &Node, group: &Set) -> Result<Option<[f64; 3]>> {
         let of = self.find(of, group, &Set::all(group.n_atoms()))?;
         let (n, mut sum) = (of.len(), [0.0; 3]);
@@ -231,15 +233,15 @@ impl Frame<'_> {
         let reach = |value: f32| 1e-8 + 1e-5 * value.abs();
         self.filter(candidates, |position| {
             let at = position[axis] as f32;
-            // The first that is not too far below; it and its neighbours may be close.
+            // First value that is not too far below `at`. Only this value and its neighbours can be close.
             let first = values.partition_point(|&value| at - value > reach(value));
             let near = &values[first.saturating_sub(1)..values.len().min(first + 2)];
             near.iter().any(|&value| (at - value).abs() <= reach(value))
         })
     }
 
-    /// The candidates near an atom of `of`. The larger set is sorted into cells; each atom of the smaller set looks up
-    /// its neighbours.
+    /// Returns the candidates near an atom of `of`. The method sorts the larger set into cells and looks up the
+    /// neighbours of each atom of the smaller set.
     fn around(&mut self, of: &Set, distance: Distance, candidates: &Set) -> Result<Set> {
         let nothing = Set::none(candidates.n_atoms());
         let [of, asked]: [Vec<u32>; 2] = [of.iter().collect(), candidates.iter().collect()];
@@ -276,7 +278,7 @@ impl Frame<'_> {
 
 impl Comparison {
     fn holds(self, at: f32, value: f64) -> bool {
-        // A float32 is compared with the float32 nearest to the value, as NumPy does it.
+        // The comparison uses the float32 nearest to the value, as NumPy does.
         let other = value as f32;
         match self {
             Comparison::Less => at < other,
@@ -291,7 +293,7 @@ impl Comparison {
     }
 }
 
-/// Looks for what is near.
+/// A search for the neighbours of points.
 struct Look<'a, 'b> {
     neighbours: &'a mut Neighbours,
     points: &'a [[f64; 3]],
@@ -309,7 +311,7 @@ impl Operation for Look<'_, '_> {
     }
 }
 
-/// Marks atoms that are near.
+/// A visitor that marks the atoms near other atoms.
 struct Near<'a> {
     distance: Distance,
     placed: &'a [u32],

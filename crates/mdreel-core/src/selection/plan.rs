@@ -1,4 +1,4 @@
-//! Preparation of an expression: finds the atoms that it can select, and the atoms whose positions it needs.
+//! Preparation of an expression: the atoms that it can select, and the atoms whose positions it needs.
 
 use super::classes::{Bonds, Classes};
 use super::set::Set;
@@ -43,7 +43,7 @@ impl Node {
         })
     }
 
-    /// How much work it is, roughly, for one atom that is asked about.
+    /// Returns a rough estimate of the work for one candidate atom.
     fn cost(&self) -> usize {
         match self {
             Node::Fixed(_) | Node::Group => 0,
@@ -58,8 +58,8 @@ impl Node {
         }
     }
 
-    /// Returns the atoms among `wanted` that the expression can select if the group is `group` or a part of it. Adds
-    /// the atoms whose positions it needs to `needed`. The steps are those of [`super::evaluate`].
+    /// Returns the atoms of `wanted` that the expression can select if the group is `group` or a part of it. Adds the
+    /// atoms whose positions it needs to `needed`. The steps are the same as in [`super::evaluate`].
     pub(super) fn plan(&self, group: &Set, wanted: &Set, needed: &mut Set) -> Set {
         let all = || Set::all(wanted.n_atoms());
         let candidates = || group.both(wanted);
@@ -96,7 +96,7 @@ impl Node {
         }
     }
 
-    /// Whether it asks for the nearest images.
+    /// Returns whether the expression uses the nearest images.
     pub(super) fn is_periodic(&self) -> bool {
         match self {
             Node::Fixed(_) | Node::Group | Node::Coordinate { .. } => false,

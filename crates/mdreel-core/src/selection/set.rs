@@ -1,6 +1,6 @@
 //! Sets of atoms.
 
-/// Some of the atoms of a system.
+/// A set of atoms of a system.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Set {
     n_atoms: usize,
@@ -8,12 +8,12 @@ pub(crate) struct Set {
 }
 
 impl Set {
-    /// No atom of `n_atoms`.
+    /// Returns the empty set for a system of `n_atoms` atoms.
     pub(crate) fn none(n_atoms: usize) -> Self {
         Set { n_atoms, words: vec![0; n_atoms.div_ceil(64)] }
     }
 
-    /// All of `n_atoms`.
+    /// Returns the set of all `n_atoms` atoms.
     pub(crate) fn all(n_atoms: usize) -> Self {
         let mut words = vec![u64::MAX; n_atoms / 64];
         if !n_atoms.is_multiple_of(64) {
@@ -22,14 +22,14 @@ impl Set {
         Set { n_atoms, words }
     }
 
-    /// These of `n_atoms`.
+    /// Returns the set of the given atoms, for a system of `n_atoms` atoms.
     pub(crate) fn of(n_atoms: usize, atoms: impl IntoIterator<Item = u32>) -> Self {
         let mut set = Set::none(n_atoms);
         atoms.into_iter().for_each(|atom| set.insert(atom));
         set
     }
 
-    /// Atoms of the system.
+    /// Returns the number of atoms in the system.
     pub(crate) fn n_atoms(&self) -> usize {
         self.n_atoms
     }
@@ -46,19 +46,19 @@ impl Set {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// With the atoms that are in the other set as well, and no others.
+    /// Returns the intersection with the other set.
     #[must_use]
     pub(crate) fn both(&self, other: &Set) -> Set {
         self.with(other, |one, other| one & other)
     }
 
-    /// With those of the other set as well.
+    /// Returns the union with the other set.
     #[must_use]
     pub(crate) fn either(&self, other: &Set) -> Set {
         self.with(other, |one, other| one | other)
     }
 
-    /// Without those of the other set.
+    /// Returns the atoms of this set that are not in the other set.
     #[must_use]
     pub(crate) fn without(&self, other: &Set) -> Set {
         self.with(other, |one, other| one & !other)
@@ -69,7 +69,7 @@ impl Set {
         Set { n_atoms: self.n_atoms, words }
     }
 
-    /// The atoms, ascending.
+    /// Returns the atoms in ascending order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = u32> {
         (0..).step_by(64).zip(&self.words).flat_map(|(first, &word): (u32, &u64)| {
             let mut rest = word;

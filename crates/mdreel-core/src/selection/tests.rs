@@ -31,7 +31,7 @@ fn within(outer: f64) -> Distance {
     Distance { inner: None, outer, is_periodic: true }
 }
 
-/// Makes a selection in each frame, reading only the atoms that the selection declares as needed.
+/// Evaluates a selection in each frame, reading only the atoms that the selection declares as needed.
 fn selected(expression: Expression, frames: &[Frame], cell: Option<UnitCell>) -> Vec<Vec<u32>> {
     let selection = Selection::new(N_ATOMS as usize, expression).unwrap();
     let (needed, possible) = (selection.needed(), selection.possible());
@@ -45,7 +45,7 @@ fn selected(expression: Expression, frames: &[Frame], cell: Option<UnitCell>) ->
     found
 }
 
-/// Atoms for which something holds in a frame.
+/// Returns the atoms for which a condition holds in a frame.
 fn those(holds: impl Fn(u32) -> bool) -> Vec<u32> {
     (0..N_ATOMS).filter(|&atom| holds(atom)).collect()
 }

@@ -1,4 +1,4 @@
-//! NEON.
+//! Eight lanes in NEON registers.
 
 use std::arch::aarch64::*;
 
@@ -11,12 +11,12 @@ pub(super) fn run_neon<O: Operation>(operation: O) -> O::Output {
     operation.run::<Neon>()
 }
 
-/// Lanes 0 and 1, 2 and 3, 4 and 5, 6 and 7.
+/// Four registers with lanes 0 and 1, 2 and 3, 4 and 5, and 6 and 7.
 #[derive(Clone, Copy)]
 pub(super) struct Neon([float64x2_t; 4]);
 
-// In all that follows: values of this type are made only under `run_neon`, which runs only where the processor has the
-// instructions, and every load reads the whole of the array behind the reference.
+// Safety of all unsafe blocks below: values of these types exist only under `run_neon`, which runs only if the
+// processor supports the instructions. Every load reads exactly the array behind the reference.
 
 impl Neon {
     #[inline(always)]
@@ -25,7 +25,7 @@ impl Neon {
     }
 }
 
-/// Lanes 0 and 1, 2 and 3, 4 and 5, 6 and 7.
+/// Four registers with lanes 0 and 1, 2 and 3, 4 and 5, and 6 and 7.
 #[derive(Clone, Copy)]
 pub(super) struct NeonTotals([int64x2_t; 4]);
 

@@ -1,4 +1,5 @@
-//! Eight lanes as an array, for all other processors. Without fused multiply-add in hardware, it is correct but slow.
+//! Eight lanes as an array, for all other processors. Without fused multiply-add in hardware, this implementation is
+//! correct but slow.
 
 use super::lanes::{Lanes, Octet};
 use super::totals::Totals;

@@ -1,4 +1,4 @@
-//! AVX2 with FMA, and AVX-512.
+//! Eight lanes in registers of AVX2 with FMA, and of AVX-512.
 
 use std::arch::x86_64::*;
 
@@ -16,17 +16,17 @@ pub(super) fn run_avx512<O: Operation>(operation: O) -> O::Output {
     operation.run::<Avx512>()
 }
 
-/// Lanes 0 to 3 and 4 to 7.
+/// Two registers with lanes 0 to 3 and 4 to 7.
 #[derive(Clone, Copy)]
 pub(super) struct Avx2(__m256d, __m256d);
 
 #[derive(Clone, Copy)]
 pub(super) struct Avx512(__m512d);
 
-// In all that follows: values of these types are made only under `run_avx2` and `run_avx512`, which run only where the
-// processor has the instructions, and every load reads the whole of the array behind the reference.
+// Safety of all unsafe blocks below: values of these types exist only under `run_avx2` and `run_avx512`, which run only
+// if the processor supports the instructions. Every load reads exactly the array behind the reference.
 
-/// `(l0 + l2) + (l1 + l3)`.
+/// Returns `(l0 + l2) + (l1 + l3)`.
 #[inline(always)]
 fn sum_of_four(lanes: __m256d) -> f64 {
     // SAFETY: see above.
@@ -36,7 +36,7 @@ fn sum_of_four(lanes: __m256d) -> f64 {
     }
 }
 
-/// Lanes 0 to 3 and 4 to 7.
+/// Two registers with lanes 0 to 3 and 4 to 7.
 #[derive(Clone, Copy)]
 pub(super) struct Avx2Totals(__m256i, __m256i);
 

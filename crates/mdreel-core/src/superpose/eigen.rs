@@ -1,7 +1,7 @@
-//! Key matrix, whose largest eigenvector gives the rotation.
+//! Horn's key matrix, whose eigenvector of the largest eigenvalue gives the rotation.
 
-/// Horn's symmetric key matrix; its quaternions are in the order w, x, y, z. `inner[i][j]` is the sum over the atoms
-/// of coordinate i of the mobile times coordinate j of the reference.
+/// Returns Horn's symmetric key matrix, for quaternions in the order w, x, y, z. `inner[i][j]` is the sum over the
+/// atoms of coordinate i of the mobile structure times coordinate j of the reference.
 pub(super) fn key_matrix(inner: &[[f64; 3]; 3]) -> [[f64; 4]; 4] {
     let [[xx, xy, xz], [yx, yy, yz], [zx, zy, zz]] = *inner;
     [
@@ -12,7 +12,7 @@ pub(super) fn key_matrix(inner: &[[f64; 3]; 3]) -> [[f64; 4]; 4] {
     ]
 }
 
-/// The rotation matrix of a unit quaternion: `rotated = matrix * vector`.
+/// Returns the rotation matrix of a unit quaternion: `rotated = matrix * vector`.
 pub(super) fn rotation_matrix([w, x, y, z]: [f64; 4]) -> [[f64; 3]; 3] {
     [
         [w * w + x * x - y * y - z * z, 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],

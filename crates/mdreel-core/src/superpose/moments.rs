@@ -4,15 +4,15 @@ use super::points::WeightedPoints;
 use crate::frame::{LANES, Octets};
 use crate::simd::{Lanes, Octet};
 
-/// Octets of a tile: the part of the reference that stays in the first-level cache while three columns are processed.
+/// Octets in a tile: the part of the reference that stays in the first-level cache while three columns are processed.
 const TILE: usize = 64;
 
-/// Weighted moments of a frame against a centred reference.
+/// Weighted moments of a frame relative to a centred reference.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Moments {
     /// Weighted centre of the frame, Å.
     pub centre: [f64; 3],
-    /// Weighted sum of the square distances to the first atom, Å²: how large the terms were that cancelled in
+    /// Weighted sum of the square distances to the first atom, Å². It measures the size of the terms that cancelled in
     /// `second_moment`.
     pub uncentred: f64,
     /// Weighted sum of the square distances to the centre, Å².
@@ -30,7 +30,7 @@ struct ColumnSums<L> {
 }
 
 impl<L: Lanes> ColumnSums<L> {
-    /// Adds eight atoms. A weight of 1 gives the bits of no weight.
+    /// Adds eight atoms. With weights of 1, the result has the same bits as without weights.
     #[inline(always)]
     fn add<const WEIGHTED: bool>(&mut self, x: &[f32; LANES], origin: L, weighted: &[Octet; 3], weight: &Octet) {
         let distance = L::widen(x).sub(origin);
@@ -43,10 +43,10 @@ impl<L: Lanes> ColumnSums<L> {
     }
 }
 
-/// The moments of `frame` against the centred points that, times their weights, are `weighted`.
+/// Returns the moments of `frame` relative to centred points. `weighted` contains these points times their weights.
 ///
-/// One pass: distances are taken from the first atom, and the centre is removed from the sums afterwards. As the
-/// reference is centred, its products with the frame need no such correction.
+/// One pass is sufficient: the sums use distances to the first atom, and the centre is removed from them afterwards.
+/// The products with the reference need no such correction, because the reference is centred.
 #[inline(always)]
 pub(super) fn moments<L: Lanes>(points: &WeightedPoints, weighted: &[[Octet; 3]], frame: Octets<'_>) -> Moments {
     if points.is_uniform {
@@ -83,7 +83,7 @@ fn column_sums<L: Lanes, const WEIGHTED: bool>(
             sums[k].add::<true>(&frame[k][n_whole], L::splat(origin[k]), &weighted[n_whole], &points.weights[n_whole]);
         }
     }
-    // Loops, where closures would be compiled on their own, without the vector instructions.
+    // These are loops because the compiler would compile closures separately, without the vector instructions.
     let (mut mean, mut square, mut centre, mut inner) = ([0.0; 3], [0.0; 3], [0.0; 3], [[0.0; 3]; 3]);
     for k in 0..3 {
         mean[k] = sums[k].total.sum() / points.total_weight;
@@ -98,7 +98,7 @@ fn column_sums<L: Lanes, const WEIGHTED: bool>(
     Moments {
         centre,
         uncentred,
-        // Where nothing but rounding is left the difference may come out below zero.
+        // The difference may be slightly negative because of rounding.
         second_moment: of_centre.mul_add(-points.total_weight, uncentred).max(0.0),
         inner,
     }

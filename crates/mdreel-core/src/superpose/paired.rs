@@ -1,21 +1,22 @@
-//! Superposition of chosen pairs of points with equal weights.
+//! Superposition of selected pairs of points with equal weights.
 
 use super::eigen::{key_matrix, rotation_matrix};
 use crate::symmetric::largest_eigenpair;
 
-/// x, y and z of points, Å.
+/// x, y and z coordinates of points, Å.
 pub(crate) type Points = [Vec<f64>; 3];
 
-/// A rotation and the shift after it, Å.
+/// A rotation and the subsequent shift, Å.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Motion {
     /// Rotation matrix.
     pub rotation: [[f64; 3]; 3],
-    /// Shift.
+    /// Shift after the rotation, Å.
     pub shift: [f64; 3],
 }
 
-/// The motion that brings the `chosen` points of `mobile` closest to those of `reference`. There must be at least one.
+/// Returns the motion that brings the `chosen` points of `mobile` closest to those of `reference`. `chosen` must not be
+/// empty.
 #[inline(always)]
 pub(crate) fn superpose_pairs(mobile: &Points, reference: &Points, chosen: &[u32]) -> Motion {
     let (from, to) = (centre(mobile, chosen), centre(reference, chosen));

@@ -1,17 +1,18 @@
-//! Weighted points, in the layout of the vector instructions.
+//! Weighted points in the layout of the vector instructions.
 
 use super::superposition::Superposition;
 use crate::error::{Error, Result};
 use crate::frame::{LANES, Octets};
 use crate::simd::{Lanes, Octet};
 
-/// Reference points and their weights, eight to a vector, padded with points of weight 0.
+/// Reference points and their weights, eight per vector, padded with points of weight 0.
 #[derive(Debug, Clone)]
 pub struct WeightedPoints {
     pub(super) n_points: usize,
-    /// x, y, z of eight points, Å.
+    /// x, y and z of eight points per element, Å.
     pub(super) points: Vec<[Octet; 3]>,
-    /// Weights with mean 1 (sizes of weights cancel, so they must not overflow); 0 in the padding.
+    /// Weights, scaled to a mean of 1, and 0 in the padding. The overall size of the weights cancels, and the scaling
+    /// prevents overflow.
     pub(super) weights: Vec<Octet>,
     /// Whether all weights are 1.
     pub(super) is_uniform: bool,
@@ -19,7 +20,7 @@ pub struct WeightedPoints {
 }
 
 impl WeightedPoints {
-    /// Points in Å; `None` weighs all alike.
+    /// Creates weighted points from positions in Å. `None` gives all points equal weights.
     pub(crate) fn new(points: &[[f64; 3]], weights: Option<&[f64]>) -> Result<Self> {
         if points.is_empty() {
             return Err(Error::mismatch("the reference has no atoms: expected at least one"));
@@ -49,24 +50,25 @@ impl WeightedPoints {
         })
     }
 
-    /// Number of points.
+    /// Returns the number of points.
     pub(crate) fn n_points(&self) -> usize {
         self.n_points
     }
 
-    /// Weighted root mean square distance to `frame` as it is, Å; not finite where the frame is not.
+    /// Returns the weighted root mean square distance to `frame` without superposition, Å. It is not finite if the
+    /// frame is not finite.
     #[inline(always)]
     pub(crate) fn rmsd<L: Lanes>(&self, frame: Octets<'_>) -> f64 {
         (self.square_distance::<L>(frame, |x| x) / self.total_weight).sqrt()
     }
 
-    /// Weighted mean of the square distances of `frame` to its weighted centre, along x, y and z; not finite where the
-    /// frame is not. Only the weights of the points count.
+    /// Returns the weighted mean of the square distances of `frame` to its weighted centre, along x, y and z. It is not
+    /// finite if the frame is not finite. The method uses only the weights of the points, not their positions.
     #[inline(always)]
     pub(crate) fn spread<L: Lanes>(&self, frame: Octets<'_>) -> [f64; 3] {
         let mut spread = [0.0; 3];
         for k in 0..3 {
-            // Relative to the first atom: sums of squares lose digits far from the origin.
+            // Positions are relative to the first atom, because sums of squares lose digits far from the origin.
             let origin = L::splat(f64::from(frame[k][0][0]));
             let (mut total, mut square) = (L::splat(0.0), L::splat(0.0));
             for (x, weight) in frame[k].iter().zip(&self.weights) {
@@ -77,21 +79,21 @@ impl WeightedPoints {
             }
             let mean = total.sum() / self.total_weight;
             let difference = mean.mul_add(-mean, square.sum() / self.total_weight);
-            // Rounding may give a negative number; values that are not finite remain so.
+            // Rounding may give a negative number. Values that are not finite remain so.
             spread[k] = if difference < 0.0 { 0.0 } else { difference };
         }
         spread
     }
 
-    /// Weighted root mean square distance to `frame` after a superposition, Å, where the points are relative to the
-    /// centre of its reference; not finite where the frame is not.
+    /// Returns the weighted root mean square distance to `frame` after a superposition, Å. The points must be relative
+    /// to the centre of the reference of the superposition. The result is not finite if the frame is not finite.
     #[inline(always)]
     pub(crate) fn rmsd_after<L: Lanes>(&self, frame: Octets<'_>, motion: &Superposition) -> f64 {
         let square = self.square_distance_turned::<L>(frame, &motion.rotation, motion.mobile_centre);
         (square / self.total_weight).sqrt()
     }
 
-    /// Weighted sum of the square distances to `frame` after a rotation about `centre`, which comes to the origin.
+    /// Returns the weighted sum of the square distances to `frame` after a rotation that moves `centre` to the origin.
     #[inline(always)]
     pub(super) fn square_distance_turned<L: Lanes>(
         &self,
@@ -106,7 +108,7 @@ impl WeightedPoints {
         })
     }
 
-    /// Weighted sum of the square distances to `frame` after `moved`.
+    /// Returns the weighted sum of the square distances to `frame` after applying `moved` to its positions.
     #[inline(always)]
     fn square_distance<L: Lanes>(&self, frame: Octets<'_>, moved: impl Fn([L; 3]) -> [L; 3]) -> f64 {
         let mut total = [L::splat(0.0); 3];
@@ -127,11 +129,11 @@ fn relative_weights(weights: &[f64], n_points: usize) -> Result<Vec<f64>> {
     if weights.len() != n_points {
         return Err(Error::mismatch(format!("expected {n_points} weights, one for each atom, got {}", weights.len())));
     }
-    // NaN is neither: the comparison is written so that it is refused.
+    // The comparison also rejects NaN.
     if let Some(i) = weights.iter().position(|weight| !(*weight >= 0.0 && weight.is_finite())) {
         return Err(Error::mismatch(format!("weight {i} is {}: expected a finite number, 0 or more", weights[i])));
     }
-    // By the largest first: the sum of huge weights would overflow.
+    // The weights are first divided by the largest one, because the sum of huge weights would overflow.
     let largest = weights.iter().copied().fold(0.0, f64::max);
     if largest == 0.0 {
         return Err(Error::mismatch(format!("all {n_points} weights are 0: expected at least one above 0")));

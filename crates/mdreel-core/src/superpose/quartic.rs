@@ -1,19 +1,19 @@
-//! Characteristic polynomial of the key matrix, and its largest root.
+//! The characteristic polynomial of the key matrix, and its largest root.
 
-/// Newton steps after which the root is left to the eigenvalue solver. From above, convergence is monotone and soon
-/// quadratic; it takes 4 to 8 steps unless the root is nearly double.
+/// Maximum number of Newton steps. After them, the eigenvalue solver computes the root. From above, convergence is
+/// monotone and soon quadratic. It takes 4 to 8 steps unless the root is nearly double.
 const MAX_STEPS: usize = 24;
-/// A step below which the next one would be lost in rounding.
+/// Convergence limit: after a smaller step, the next one would be lost in rounding.
 const LAST_STEP: f64 = 1e-9;
-/// Least `slope² gap` that is accepted: an error of some units in the last place of the polynomial then moves the RMSD
-/// by at most 1e-12 of the radius of gyration.
+/// Minimum accepted `slope² gap`. An error of some units in the last place of the polynomial then changes the RMSD by
+/// at most 1e-12 of the radius of gyration.
 const MIN_CONDITION: f64 = 1e-6;
 
-/// Coefficients of `λ⁴ + c2 λ² + c1 λ + c0`, the characteristic polynomial of the key matrix of `inner`.
+/// Returns the coefficients of `λ⁴ + c2 λ² + c1 λ + c0`, the characteristic polynomial of the key matrix of `inner`.
 ///
-/// With the singular values s of the inner product matrix M (the last one with the sign of det M) the four roots are
-/// `s1+s2+s3, s1-s2-s3, -s1+s2-s3, -s1-s2+s3`. Multiplied out: `c2 = -2 |M|²`, `c1 = -8 det M` and
-/// `c0 = |M|⁴ - 4 |cof M|²`, where cof M is the matrix of the cofactors and |.| the Frobenius norm.
+/// Let s be the singular values of the inner product matrix M, the last one with the sign of det M. The four roots are
+/// then `s1+s2+s3, s1-s2-s3, -s1+s2-s3, -s1-s2+s3`. Multiplied out: `c2 = -2 |M|²`, `c1 = -8 det M` and `c0 = |M|⁴ - 4
+/// |cof M|²`, where cof M is the matrix of the cofactors and |.| the Frobenius norm.
 #[inline(always)]
 fn coefficients(inner: &[[f64; 3]; 3]) -> (f64, f64, f64) {
     let [a, b, c] = inner;
@@ -34,8 +34,8 @@ fn dot(a: &[f64; 3], b: &[f64; 3]) -> f64 {
     a[0].mul_add(b[0], a[1].mul_add(b[1], a[2] * b[2]))
 }
 
-/// `1 - λ` for the largest root λ, where `inner` is scaled so that no root exceeds 1; `None` where the root is too
-/// close to another one, or to 1, for the polynomial to tell it precisely.
+/// Returns `1 - λ` for the largest root λ. `inner` must be scaled so that no root exceeds 1. Returns `None` if the root
+/// is so close to another one, or to 1, that the polynomial cannot determine it accurately.
 #[inline(always)]
 pub(super) fn gap_below_one(inner: &[[f64; 3]; 3]) -> Option<f64> {
     let (c2, c1, c0) = coefficients(inner);

@@ -1,4 +1,4 @@
-//! Reference structure for the superposition of frames.
+//! A reference structure for the superposition of frames.
 
 use super::eigen::{key_matrix, rotation_matrix};
 use super::moments::{Moments, moments};
@@ -10,14 +10,14 @@ use crate::frame::{Columns, LANES, Octets};
 use crate::simd::{Lanes, Level, Octet, Operation};
 use crate::symmetric::largest_eigenpair;
 
-/// Share of the terms of a difference below which the difference is summed again, atom by atom: above it, at least
-/// nine digits of the mean square distance are right.
+/// A difference below this fraction of its terms is summed again, atom by atom. Above it, at least nine digits of the
+/// mean square distance are correct.
 const CANCELLED: f64 = 1e-6;
 
 /// A centred reference structure.
 #[derive(Debug, Clone)]
 pub struct Reference {
-    /// Relative to `centre`.
+    /// The points relative to `centre`.
     points: WeightedPoints,
     /// The points times their weights.
     weighted: Vec<[Octet; 3]>,
@@ -27,11 +27,12 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// A reference of points in Å; `None` weighs all alike. It uses the instructions of `level`.
+    /// Creates a reference from points in Å, with equal weights if `weights` is `None`. It uses the instructions of
+    /// `level`.
     pub(crate) fn new(points: &[[f64; 3]], weights: Option<&[f64]>, level: Level) -> Result<Self> {
         let mut points = WeightedPoints::new(points, weights)?;
         let mut centre = [0.0; 3];
-        // The second pass removes the rounding error of the centre of points far from the origin.
+        // For points far from the origin, the second pass removes the rounding error of the centre.
         for _ in 0..2 {
             for (k, centre) in centre.iter_mut().enumerate() {
                 *centre += remove_mean(&mut points, k);
@@ -53,17 +54,17 @@ impl Reference {
         Ok(Reference { points, weighted, centre, second_moment, level })
     }
 
-    /// Number of atoms.
+    /// Returns the number of atoms.
     pub(crate) fn n_atoms(&self) -> usize {
         self.points.n_points
     }
 
-    /// Weighted centre, Å.
+    /// Returns the weighted centre, Å.
     pub(crate) fn centre(&self) -> [f64; 3] {
         self.centre
     }
 
-    /// Weighted RMSD to `frame` after optimal superposition, Å; `None` where it is not finite.
+    /// Returns the weighted RMSD to `frame` after optimal superposition, Å, or `None` if the frame is not finite.
     #[inline(always)]
     pub(crate) fn minimum_rmsd<L: Lanes>(&self, frame: Octets<'_>) -> Option<f64> {
         let moments = moments::<L>(&self.points, &self.weighted, frame);
@@ -73,7 +74,8 @@ impl Reference {
         Some(self.by_polynomial(&moments).unwrap_or_else(|| self.by_eigenvector(frame, &moments).rmsd))
     }
 
-    /// The optimal superposition of `frame`, with the bits of [`Self::minimum_rmsd`]; `None` where that is not finite.
+    /// Returns the optimal superposition of `frame`, or `None` if the frame is not finite. Its RMSD has the same bits
+    /// as [`Self::minimum_rmsd`].
     #[inline(always)]
     pub(crate) fn fit<L: Lanes>(&self, frame: Octets<'_>) -> Option<Superposition> {
         let moments = moments::<L>(&self.points, &self.weighted, frame);
@@ -84,7 +86,7 @@ impl Reference {
         Some(Superposition { rmsd: self.by_polynomial(&moments).unwrap_or(found.rmsd), ..found })
     }
 
-    /// The minimum RMSD, where the characteristic polynomial tells it precisely.
+    /// Returns the minimum RMSD, or `None` if the characteristic polynomial cannot determine it accurately.
     #[inline(always)]
     fn by_polynomial(&self, moments: &Moments) -> Option<f64> {
         let mean_moment = self.mean_moment(moments);
@@ -94,8 +96,8 @@ impl Reference {
         is_precise.then(|| (2.0 * mean_moment * gap / self.points.total_weight).sqrt())
     }
 
-    /// The optimal superposition of `columns`. Returns an error if they are not finite, or of a different number of
-    /// atoms.
+    /// Returns the optimal superposition of `columns`. Returns an error if they are not finite, or have a different
+    /// number of atoms.
     pub(crate) fn superpose(&self, columns: Columns<'_>) -> Result<Superposition> {
         let (expected, got) = (self.n_atoms(), [columns.x.len(), columns.y.len(), columns.z.len()]);
         if got != [expected; 3] {
@@ -108,13 +110,13 @@ impl Reference {
             .ok_or_else(|| Error::mismatch("the coordinates to be superposed are not finite"))
     }
 
-    /// Half the sum of both second moments, which is the largest eigenvalue if the structures are equal.
+    /// Returns half the sum of both second moments, which is the largest eigenvalue if the structures are equal.
     #[inline(always)]
     fn mean_moment(&self, moments: &Moments) -> f64 {
         0.5 * (moments.second_moment + self.second_moment)
     }
 
-    /// Whether `gap`, relative to the mean moment, is only the rounding error of much larger terms.
+    /// Returns whether `gap`, relative to the mean moment, is only the rounding error of much larger terms.
     #[inline(always)]
     fn is_cancelled(&self, moments: &Moments, gap: f64) -> bool {
         2.0 * self.mean_moment(moments) * gap < CANCELLED * (moments.uncentred + self.second_moment)
@@ -125,7 +127,7 @@ impl Reference {
     fn by_eigenvector(&self, frame: Octets<'_>, moments: &Moments) -> Superposition {
         let mean_moment = self.mean_moment(moments);
         let scale = 1.0 / mean_moment;
-        // All points of both structures in one place: every rotation is as good.
+        // The scale is infinite if all points of both structures coincide. Every rotation is then equally good.
         let scale = if scale.is_finite() { scale } else { 0.0 };
         let (value, vector) = largest_eigenpair(key_matrix(&moments.inner.map(|row| row.map(|value| value * scale))));
         let rotation = rotation_matrix(vector);
@@ -144,7 +146,7 @@ impl Reference {
     }
 }
 
-/// Moves the weighted mean of coordinate `k` to zero; returns where it was.
+/// Moves the weighted mean of coordinate `k` to zero. Returns the previous mean.
 fn remove_mean(points: &mut WeightedPoints, k: usize) -> f64 {
     let terms = points.points.iter().zip(&points.weights).flat_map(|(p, w)| p[k].0.into_iter().zip(w.0));
     let mean = terms.map(|(value, weight)| value * (weight / points.total_weight)).sum::<f64>();
@@ -155,7 +157,7 @@ fn remove_mean(points: &mut WeightedPoints, k: usize) -> f64 {
     mean
 }
 
-/// The column in whole octets, padded with zeros.
+/// Returns the column in complete octets, padded with zeros.
 fn padded(column: &[f32]) -> Vec<[f32; LANES]> {
     let octet = |part: &[f32]| std::array::from_fn(|i| part.get(i).copied().unwrap_or(0.0));
     column.chunks(LANES).map(octet).collect()
@@ -175,7 +177,7 @@ impl Operation for Fit<'_> {
     }
 }
 
-/// The weighted sum of the square distances that a rotation about the centres leaves.
+/// The weighted sum of the square distances that remain after a rotation about the centres.
 struct Residual<'a> {
     points: &'a WeightedPoints,
     frame: Octets<'a>,

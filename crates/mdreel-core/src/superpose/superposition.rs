@@ -1,4 +1,4 @@
-//! Rigid motion that brings a frame closest to a reference.
+//! The rigid motion that brings a frame closest to a reference.
 
 /// The rigid motion that brings a frame closest to a reference, in the sense of weighted least squares.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -9,18 +9,18 @@ pub(crate) struct Superposition {
     pub mobile_centre: [f64; 3],
     /// Weighted centre of the reference, Å.
     pub reference_centre: [f64; 3],
-    /// Weighted root mean square distance that is left, Å.
+    /// Remaining weighted root mean square distance, Å.
     pub rmsd: f64,
 }
 
 impl Superposition {
-    /// Where the motion brings `point` (Å).
+    /// Returns the position of `point` (Å) after the motion.
     pub(crate) fn apply(&self, point: [f64; 3]) -> [f64; 3] {
         let turned = self.rotate(std::array::from_fn(|k| point[k] - self.mobile_centre[k]));
         std::array::from_fn(|k| self.reference_centre[k] + turned[k])
     }
 
-    /// How the motion turns a vector.
+    /// Returns `vector` after the rotation.
     pub(crate) fn rotate(&self, vector: [f64; 3]) -> [f64; 3] {
         self.rotation.map(|[x, y, z]| x * vector[0] + y * vector[1] + z * vector[2])
     }

@@ -1,4 +1,4 @@
-//! Laws, an oracle and degenerate cases of the superposition.
+//! Properties, comparisons with an oracle, and degenerate cases of the superposition.
 
 use proptest::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::simd::{Lanes, Level, Operation};
 
 type Points = Vec<[f64; 3]>;
 
-/// A frame of points that float32 holds.
+/// Creates a frame from points that float32 represents exactly.
 fn frame(points: &[[f64; 3]]) -> FrameBatch {
     let mut batch = FrameBatch::with_capacity(points.len(), 1);
     let columns = batch.push(FrameHeader {
@@ -48,7 +48,8 @@ fn rmsd(mobile: &[[f64; 3]], reference: &[[f64; 3]], weights: Option<&[f64]>) ->
     rmsd_at(mobile, reference, weights, Level::detect())
 }
 
-/// Oracle: Kabsch's bound from the singular values of the inner product matrix, by one-sided Jacobi rotations.
+/// Computes Kabsch's bound from the singular values of the inner product matrix, by one-sided Jacobi rotations. It is
+/// the oracle of the tests.
 fn kabsch(mobile: &[[f64; 3]], reference: &[[f64; 3]], weights: &[f64]) -> f64 {
     let total: f64 = weights.iter().sum();
     let centred = |points: &[[f64; 3]]| -> Points {
@@ -89,7 +90,7 @@ fn kabsch(mobile: &[[f64; 3]], reference: &[[f64; 3]], weights: &[f64]) -> f64 {
     ((moments - 2.0 * overlap).max(0.0) / total).sqrt()
 }
 
-/// The rotation of a quaternion that need not be normalised.
+/// Rotates points by a quaternion, which need not be normalised, and shifts them.
 fn rotated(points: &[[f64; 3]], quaternion: [f64; 4], shift: [f64; 3]) -> Points {
     let norm = quaternion.iter().map(|q| q * q).sum::<f64>().sqrt();
     let rotation = super::eigen::rotation_matrix(quaternion.map(|q| q / norm));
@@ -97,7 +98,7 @@ fn rotated(points: &[[f64; 3]], quaternion: [f64; 4], shift: [f64; 3]) -> Points
     points.iter().map(turn).collect()
 }
 
-/// The points as float32 stores them.
+/// Returns the points as float32 stores them.
 fn stored(points: &[[f64; 3]]) -> Points {
     points.iter().map(|point| point.map(|value| f64::from(value as f32))).collect()
 }
@@ -106,7 +107,7 @@ fn points(n: std::ops::Range<usize>) -> impl Strategy<Value = Points> {
     prop::collection::vec(prop::array::uniform3(-20.0..20.0f64), n).prop_map(|points| stored(&points))
 }
 
-/// Two structures and weights of the same length.
+/// Generates two structures and weights of the same length.
 fn pair(n: std::ops::Range<usize>) -> impl Strategy<Value = (Points, Points, Vec<f64>)> {
     prop::collection::vec((prop::array::uniform3(-20.0..20.0f64), prop::array::uniform3(-20.0..20.0f64), 0.1..9.0), n)
         .prop_map(|rows| {
@@ -147,7 +148,7 @@ proptest! {
     fn test_rmsd_is_invariant_under_rigid_motion(
         (mobile, reference, weights) in pair(1..60), quaternion in quaternion(), shift in prop::array::uniform3(-90.0..90.0),
     ) {
-        // The moved structure goes in as the reference, which stays float64.
+        // The moved structure is the reference, which stays in float64.
         let (still, moved) = (
             rmsd(&mobile, &reference, Some(&weights)),
             rmsd(&mobile, &rotated(&reference, quaternion, shift), Some(&weights)),
@@ -232,7 +233,7 @@ proptest! {
         };
         let (mobile, reference) = (flattened(&mobile), flattened(&reference));
         let (ours, oracle) = (rmsd(&mobile, &reference, Some(&weights)), kabsch(&mobile, &reference, &weights));
-        // Where the distance is nearly zero it is the oracle that loses digits.
+        // If the distance is nearly zero, the oracle loses digits.
         prop_assert!((ours - oracle).abs() < 1e-9 || ours.max(oracle) < 1e-6, "{} and {}", ours, oracle);
         prop_assert!(rmsd(&mobile, &mobile, None) < 1e-9);
     }
@@ -246,13 +247,13 @@ proptest! {
 
     #[test]
     fn test_rmsd_near_zero_is_that_of_the_displacement(mut reference in points(20..60), height in -12..-2i32) {
-        // Two atoms moved apart along the line between them, from a common centre: no rotation gives any of it back.
+        // Two atoms move apart from a common centre along the line between them. No rotation reduces this displacement.
         let displacement = 10f64.powi(height);
         (reference[0], reference[1]) = ([1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]);
         let mut moved = reference.clone();
         (moved[0][0], moved[1][0]) = (1.0 + displacement, -1.0 - displacement);
         let expected = displacement * (2.0 / reference.len() as f64).sqrt();
-        // The turn that the whole makes towards the moved atoms takes away a share of the order of 1 / n.
+        // The rotation of the complete structure towards the moved atoms removes a fraction of the order of 1 / n.
         let ours = rmsd(&reference, &moved, None);
         prop_assert!(ours <= expected + 1e-13 && ours > 0.8 * expected - 1e-13, "{} and {}", ours, expected);
     }
