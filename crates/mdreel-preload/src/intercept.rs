@@ -141,7 +141,7 @@ unsafe extern "C" fn fdopen(descriptor: c_int, mode: *const c_char) -> *mut Stre
     stream
 }
 
-/// Functions that clear the error flag of a stream.
+/// Replaces functions that clear the error flag of a stream.
 macro_rules! forgives {
     ($($name:ident as $next:literal, flushing $flushes:literal;)*) => {$(
         #[unsafe(no_mangle)]
@@ -177,7 +177,8 @@ unsafe extern "C" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
     outcome
 }
 
-/// Changes the final name of a file that this process is writing; `None` for any other file.
+/// Changes the final name of a file that this process is writing. Returns `None` for any other file, and for a new name that the
+/// file cannot get in its directory.
 fn rename_unseen(from_base: c_int, from: *const c_char, to_base: c_int, to: *const c_char) -> Option<c_int> {
     if !parts::any() || from.is_null() || to.is_null() {
         return None;
