@@ -52,8 +52,8 @@ impl Closing {
         })
     }
 
-    /// Concludes the file after the call that closed the descriptor. If no writer has the file open any more, the file gets its final
-    /// name, or is removed if it is incomplete. Returns `false` and sets the error number if the file could not be renamed.
+    /// Concludes the file after the call that closed the descriptor. If no writer has the file open any more, the file gets its
+    /// final name, or is removed if it is incomplete. Returns `false` and sets the error number if the file could not be renamed.
     pub(crate) fn end(self, is_closed_well: bool) -> bool {
         let before = c::errno();
         if !is_closed_well {

@@ -1,8 +1,8 @@
 //! Table of the files that this process is writing under hidden names. Device and inode identify a file, so that copies of a
 //! descriptor lead to the same entry.
 //!
-//! There is no lock, because a thread could hold it while another thread forks. A thread takes a slot with an atomic operation; other
-//! threads spin for a limited time.
+//! There is no lock, because a thread could hold it while another thread forks. A thread takes a slot with an atomic operation;
+//! other threads spin for a limited time.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};

@@ -1,5 +1,5 @@
-//! Calls that take a path (`stat`, `access`, `unlink`, ...). For a file that this process is writing, they get the path of the hidden
-//! file: libraries such as HDF5 query files that they have just created, or remove them after an error.
+//! Calls that take a path (`stat`, `access`, `unlink`, ...). For a file that this process is writing, they get the path of the
+//! hidden file: libraries such as HDF5 query files that they have just created, or remove them after an error.
 //!
 //! These calls do not wait for missing files, because programs use them to find out whether a file exists.
 

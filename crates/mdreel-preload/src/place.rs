@@ -74,8 +74,8 @@ pub(crate) struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// Resolves a path to a file in a managed directory. The directory is identified by its inode, so the path can contain links and
-    /// `..`.
+    /// Resolves a path to a file in a managed directory. The directory is identified by its inode, so the path can contain links
+    /// and `..`.
     pub(crate) fn of(base: c_int, path: &'a CStr) -> Option<Self> {
         let settings = settings()?;
         let (parent, name) = split(path.to_bytes());

@@ -1,5 +1,5 @@
-//! Functions of the C library that write to a descriptor and report errors. A test compares them with the functions of the installed
-//! C library (`tests/live/channels/test_preload_writes.py`).
+//! Functions of the C library that write to a descriptor and report errors. A test compares them with the functions of the
+//! installed C library (`tests/live/channels/test_preload_writes.py`).
 //!
 //! Streams write without these functions, but have an error flag; see `streams`.
 
