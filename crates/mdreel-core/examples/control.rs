@@ -1,5 +1,5 @@
-//! Walks over the groups of an XTC file without decoding coordinates, which is the lower limit of the time of every
-//! read of few atoms.
+//! Walks over the groups of an XTC file without decoding coordinates. The time of this walk is a lower limit for every
+//! read of a few atoms.
 //!
 //! Usage: `control FILE`. The program prints one line of JSON and does not time the reading of the file.
 

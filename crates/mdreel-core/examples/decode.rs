@@ -1,4 +1,4 @@
-//! Reads a trajectory without analysing it, which is the lower limit of the time of every analysis.
+//! Reads a trajectory without analysing it. The time of this program is a lower limit for every analysis.
 //!
 //! Usage: `decode FILE [all | INDICES] [N_WORKERS]`, where INDICES is a file of atom indices. The program prints one
 //! line of JSON: the seconds that reading took, its parts in µs per frame, and the first selected atom of the last

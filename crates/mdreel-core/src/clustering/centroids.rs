@@ -26,7 +26,7 @@ pub struct Assignment {
     pub labels: Vec<u32>,
     /// The square distance of each row from its centre.
     pub squares: Vec<f64>,
-    /// The sum of the rows of each centre, one centre after the other.
+    /// The sum of the rows of each centre, one centre after another.
     pub sums: Vec<f64>,
 }
 

@@ -14,9 +14,9 @@
 //!   The difference is much larger than the float64 rounding errors in this module and in the RMSD itself.
 //!
 //! The module does not compute eigenvalues. Let P be the characteristic polynomial, whose roots are all real, and let x
-//! be a number. If P and its derivatives are positive at x, Taylor's series is positive at all numbers from x on, so λ
-//! < x. If one of them is negative at x, then λ > x: if no root were above x, P would be a product of factors that are
-//! not negative at x, and so would be all terms of its derivatives. Pairs for which neither holds within the margin
+//! be a number. If P and its derivatives are positive at x, Taylor's series is positive at all numbers from x on, so
+//! `λ < x`. If one of them is negative at x, then `λ > x`: if no root were above x, P would be a product of factors that
+//! are not negative at x, and so would be all terms of its derivatives. Pairs for which neither holds within the margin
 //! stay undecided.
 
 use super::groups::Groups;
