@@ -263,7 +263,7 @@ fn leave_action() -> libc::sighandler_t {
     handler as libc::sighandler_t
 }
 
-/// Reads a memory map that does not belong to a reader and whose file is empty.
+/// Reads a memory map that does not belong to a reader and whose file has been truncated to zero bytes.
 fn touch_foreign_map() {
     let file: File = tempfile::tempfile().unwrap();
     file.set_len(PAGE).unwrap();

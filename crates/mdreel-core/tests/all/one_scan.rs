@@ -33,7 +33,7 @@ fn n_reads() -> usize {
     line.parse().expect("a number")
 }
 
-/// Starts this test program again. The new process waits for a signal of its parent and then opens a file.
+/// Starts this test program again. The new process waits for a byte from its parent and then opens a file.
 fn child(file: &Path, cache: &Path) -> Child {
     alone(module_path!(), "child_locates_frames")
         .args(["--ignored", "--nocapture"])
