@@ -1,4 +1,4 @@
-//! DCD: gathering 214 of 3,341 atoms (the Cα atoms of adenylate kinase) and all atoms, from the page cache.
+//! DCD: reading 214 of 3,341 atoms (the Cα atoms of adenylate kinase) and all atoms, from the page cache.
 
 #[path = "../tests/support/dcd_reading.rs"]
 mod dcd_reading;

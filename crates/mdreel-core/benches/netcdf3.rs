@@ -1,4 +1,4 @@
-//! AMBER NetCDF: gathering 214 of 3,341 atoms (the Cα atoms of adenylate kinase) and all atoms, from the page cache.
+//! AMBER NetCDF: reading 214 of 3,341 atoms (the Cα atoms of adenylate kinase) and all atoms, from the page cache.
 
 use std::time::Instant;
 
@@ -26,7 +26,7 @@ fn write(path: &std::path::Path) {
         interval: 1.0,
     };
     let mut writer = FileWriter::create(path, NetCdf3Encoder::new(&outline).expect("few atoms")).expect("a file");
-    // Written in large pieces, the file is cached in large pages, as one that was read from a disk is.
+    // The file is written in large pieces, so that it is cached in large pages, like a file that was read from a disk.
     let mut batch = FrameBatch::with_capacity(N_ATOMS, 100);
     for index in 0..N_FRAMES {
         let present = Quantities::POSITIONS;

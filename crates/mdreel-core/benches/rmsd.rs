@@ -1,4 +1,4 @@
-//! RMSD of frames in memory: Cα atoms of adenylate kinase (214), all its atoms (3341).
+//! RMSD of frames in memory: Cα atoms of adenylate kinase (214) and all its atoms (3341).
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use mdreel_core::frame::{FrameBatch, FrameHeader, Quantities};
@@ -6,18 +6,18 @@ use mdreel_core::kernel::pass::Pass;
 use mdreel_core::kernel::{Kernel, rmsd::Rmsd};
 use mdreel_core::simd::Level;
 
-/// A generator of 64 random bits (Knuth's MMIX), enough for coordinates.
+/// A generator of 64 random bits (Knuth's MMIX), which is sufficient for coordinates.
 struct Random(u64);
 
 impl Random {
-    /// Uniform in -0.5 to 0.5.
+    /// Returns a uniformly distributed number from -0.5 to 0.5.
     fn next(&mut self) -> f64 {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 11) as f64 / (1u64 << 53) as f64 - 0.5
     }
 }
 
-/// A globule of `n_atoms` at protein density, and frames that fluctuate about it by 2 Å.
+/// Creates a globule of `n_atoms` atoms at protein density, and frames that fluctuate about it by 2 Å.
 fn globule(n_atoms: usize, random: &mut Random) -> (Vec<[f64; 3]>, FrameBatch) {
     let width = 60.0 * (n_atoms as f64 / 3341.0).cbrt();
     let reference: Vec<[f64; 3]> = (0..n_atoms).map(|_| [(); 3].map(|()| width * random.next())).collect();

@@ -1,7 +1,7 @@
-//! XTC: the control pass, the decoding of every 15th atom and of all atoms, with each instruction set; from memory.
+//! XTC: the control pass, and the decoding of every 15th atom and of all atoms, with each instruction set, from memory.
 //!
-//! Needs a real trajectory, whose groups of atoms are as long as those of real molecules: `$MDREEL_BENCH_XTC`, by
-//! default the one that the benchmarks make.
+//! The benchmark needs a real trajectory, because only real molecules have groups of atoms of realistic lengths.
+//! `$MDREEL_BENCH_XTC` names it; the default is the trajectory that the benchmarks create.
 
 use std::path::PathBuf;
 

@@ -1,6 +1,7 @@
-//! Walks over the groups of an XTC file without decoding a coordinate: the floor under every atom-limited read.
+//! Walks over the groups of an XTC file without decoding coordinates. The time of this walk is a lower limit for every
+//! read of a few atoms.
 //!
-//! `control FILE`. Prints one line of JSON; reading the file is not timed.
+//! Usage: `control FILE`. The program prints one line of JSON and does not time the reading of the file.
 
 use std::path::Path;
 use std::time::Instant;

@@ -1,7 +1,8 @@
-//! Reads a trajectory without analysing it: the floor under every analysis.
+//! Reads a trajectory without analysing it. The time of this program is a lower limit for every analysis.
 //!
-//! `decode FILE [all | INDICES] [N_WORKERS]`, where INDICES is a file of atom indices. Prints one line of JSON: the
-//! seconds that reading took, its parts in µs a frame, and the first wanted atom of the last frame in Å.
+//! Usage: `decode FILE [all | INDICES] [N_WORKERS]`, where INDICES is a file of atom indices. The program prints one
+//! line of JSON: the seconds that reading took, its parts in µs per frame, and the first selected atom of the last
+//! frame in Å.
 
 use std::path::Path;
 use std::time::Instant;
@@ -17,7 +18,7 @@ use mdreel_core::source::AtomSelection;
 use mdreel_core::source::open::{Location, Options, open};
 use mdreel_core::span::SpanKind;
 
-/// Looks at the first atom of each frame and keeps the last.
+/// A kernel that keeps the first atom of the last frame of each batch.
 #[derive(Clone)]
 struct Look {
     n_atoms: usize,

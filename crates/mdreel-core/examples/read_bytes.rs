@@ -1,9 +1,10 @@
-//! Measures how fast the bytes of a file are reached, by map and by read: the numbers of
-//! `docs/design/002-reading-bytes.md`.
+//! Measures how fast the bytes of a file can be accessed with a memory map and with read calls.
+//! `docs/design/002-reading-bytes.md` uses the numbers.
 //!
-//! `cargo run --release --example read_bytes -- FILE [REPEATS]` reads FILE (as large as the trajectories of interest,
-//! small enough for the page cache) in three patterns, with 1 and 2 threads, with and without its pages in memory.
-//! The latter needs the right to write to `/proc/sys/vm/drop_caches` and is left out without it.
+//! `cargo run --release --example read_bytes -- FILE [REPEATS]` reads FILE in several patterns, with 1 and 2 threads,
+//! and with and without its pages in memory. FILE should be as large as the trajectories of interest, but small enough
+//! for the page cache. The measurement without pages in memory needs permission to write to `/proc/sys/vm/drop_caches`.
+//! Without the permission, the program omits it.
 
 use std::error::Error;
 use std::ops::Range;
@@ -13,18 +14,18 @@ use std::time::Instant;
 
 use mdreel_core::source::bytes::{Access, ByteReader, FileBytes};
 
-/// Frames handed to a worker at a time, in bytes of the file.
+/// Size of the block of frames that a worker takes at a time, in bytes of the file.
 const BLOCK: u64 = 32 << 20;
 
 struct Pattern {
     name: &'static str,
-    /// Distance of frames.
+    /// Distance between frames in bytes.
     frame: u64,
-    /// Bytes wanted from the start of each.
+    /// Number of bytes to read from the start of each frame.
     wanted: u64,
-    /// Frames loaded at a time.
+    /// Number of frames loaded at a time.
     batch: u64,
-    /// What is done with a frame.
+    /// The function that processes the bytes of a frame.
     touch: fn(&[u8]) -> u64,
 }
 
@@ -64,7 +65,7 @@ fn read_block(
     Ok(total)
 }
 
-/// Seconds that the processors worked for this process: less disturbed by others than the time that passed.
+/// Returns the processor time of this process in seconds. Other processes disturb it less than the elapsed time.
 fn processor_seconds() -> f64 {
     // SAFETY: an all-zero rusage is a valid value of that plain C structure, which the call fills.
     let usage = unsafe {
@@ -76,7 +77,7 @@ fn processor_seconds() -> f64 {
     seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
 
-/// Seconds for the whole file, from opening to unmapping: passed, and worked by all processors.
+/// Returns the elapsed time and the processor time, in seconds, for the complete file, from opening to unmapping.
 fn run(
     path: &Path,
     pattern: &Pattern,
@@ -143,7 +144,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                             drop_caches();
                         }
                         let taken = run(path, pattern, access, n_threads)?;
-                        // The first round only brings the file into memory.
+                        // The first round only loads the file into memory.
                         if round > 0 {
                             seconds.push(taken);
                         }

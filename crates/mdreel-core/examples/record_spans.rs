@@ -1,6 +1,6 @@
-//! Records spans as a worker does, and nothing else: what recording costs.
+//! Measures the cost of recording spans: records them as a worker does, and does nothing else.
 //!
-//! `record_spans [N]`. Prints one line of JSON; N is a million if left out.
+//! Usage: `record_spans [N]`. The program prints one line of JSON. The default of N is one million.
 
 use std::time::Instant;
 

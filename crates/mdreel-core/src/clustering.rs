@@ -1,11 +1,11 @@
-//! Clustering of frames by the minimum RMSD between them, without the matrix of all pairs; and steps of methods that
-//! compare frames with a few centres (`centroids`, `distances`, `superposed`).
+//! Clustering of frames by the minimum RMSD between them, without the matrix of all pairs. The modules `centroids`,
+//! `distances` and `superposed` contain steps of methods that compare frames with a few centres.
 //!
 //! Two frames are neighbours if their RMSD after superposition is at most a cutoff. `Scan` finds the neighbours of
-//! frames. It rules pairs out with lower bounds from pivots (`pivots`), decides most of the others in single precision
-//! with a margin for all rounding errors (`screen`), and computes the rest in double precision. The neighbours are
-//! therefore exactly those that [`crate::pairs::distance_matrix`] gives. `docs/design/030-clusters-of-frames.md` has the
-//! proofs.
+//! frames. It rules out pairs with lower bounds from pivots (`pivots`). It decides most of the other pairs in single
+//! precision, with a margin for all rounding errors (`screen`), and computes the rest in double precision. The
+//! neighbours are therefore exactly those that follow from [`crate::pairs::distance_matrix`].
+//! `docs/design/030-clusters-of-frames.md` contains the proofs.
 
 mod centroids;
 mod density;

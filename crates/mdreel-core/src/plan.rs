@@ -34,8 +34,8 @@ pub struct Wishes {
 }
 
 /// Divides `frames`, or the complete trajectory if `None`, into blocks. A complete file whose frames have not been
-/// located yet is divided by bytes, so that one pass locates and reads the frames. A growing trajectory is divided into
-/// blocks whose number of frames depends only on the size of a frame.
+/// located yet is divided by bytes, so that one pass locates and reads the frames. The number of frames in
+/// a block of a growing trajectory depends only on the number of atoms and on the bytes of results per frame.
 pub fn plan(source: &dyn Source, frames: Option<&FrameSet>, wishes: Wishes, n_workers: usize) -> Result<Blocks> {
     if source.growth().is_some() {
         return arriving(source, frames, wishes).map(Blocks::Arriving);

@@ -22,30 +22,32 @@ use crate::error::{Error, Result};
 use crate::frame::{ColumnsMut, FrameBatch};
 use crate::periodic::Periodic;
 
-/// Change of the positions of each frame. Arithmetic is in float64; the result is rounded to float32 once.
+/// A transformation of the positions in each frame. It computes in float64 and rounds the result to float32 once.
 pub trait Transform: Send + Sync {
-    /// The atoms that it names, whichever are selected: a trajectory must have them.
+    /// Returns the atoms that the transformation names, independent of the selection. The trajectory must contain these
+    /// atoms.
     fn named(&self) -> &[u32];
 
-    /// Adds to `atoms` those that it must see so that these come out right. They ascend before; not after.
+    /// Adds to `atoms` the other atoms whose positions the transformation needs to move `atoms` correctly. `atoms` must
+    /// ascend before the call, but need not ascend after it.
     fn add_needed(&self, atoms: &mut Vec<u32>);
 
-    /// Whether each frame needs the one before: frames must be read in order, by one reader.
+    /// Returns whether each frame depends on the previous one. A single reader must then read the frames in order.
     fn needs_order(&self) -> bool {
         false
     }
 
-    /// Itself, ready for frames of these atoms, which ascend.
+    /// Creates a mover for frames with the given atoms, which must ascend.
     fn mover(&self, atoms: &[u32]) -> Box<dyn Mover>;
 }
 
-/// A transformation on its way through frames of some atoms.
+/// A transformation applied to successive frames with a fixed set of atoms.
 pub trait Mover: Send {
-    /// Moves atoms of all frames held.
+    /// Moves the atoms of all frames in the batch.
     fn apply(&mut self, batch: &mut FrameBatch) -> Result<()>;
 }
 
-/// Cell of the i-th frame, which `what` needs.
+/// Returns the cell of the i-th frame. If there is none, the error message names the operation `what`.
 fn cell_of(batch: &FrameBatch, i: usize, what: &str) -> Result<Periodic> {
     let header = batch.header(i);
     Periodic::of_frame(header)?

@@ -1,5 +1,5 @@
-//! Asynchronous writes (`aio_write`), which threads of the C library run. The program queries their outcome; a write without a query
-//! before the file is closed counts as lost.
+//! Asynchronous writes (`aio_write`), which threads of the C library run. The program queries their outcome; a write without a
+//! query before the file is closed counts as lost.
 
 use std::ffi::{c_int, c_void};
 

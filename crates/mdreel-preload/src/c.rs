@@ -67,7 +67,7 @@ struct Statx {
     mode: u16,
     spare: u16,
     inode: u64,
-    /// Size, blocks, attributes and four times.
+    /// Size, number of blocks, attributes and four times.
     others: [u64; 11],
     device_of_special: [u32; 2],
     device: [u32; 2],
@@ -182,7 +182,7 @@ pub(crate) fn facts_of_open(descriptor: c_int) -> Result<Facts, c_int> {
     facts(descriptor, c"", AT_EMPTY_PATH)
 }
 
-/// Whether the program may write to a file.
+/// Returns whether the program may write to a file.
 pub(crate) fn may_write(path: &CStr) -> bool {
     type Next = unsafe extern "C" fn(c_int, *const c_char, c_int, c_int) -> c_int;
     next!(c"faccessat" as Next, (AT_FDCWD, path.as_ptr(), W_OK, AT_EACCESS), -1) == 0
@@ -206,7 +206,7 @@ pub(crate) fn unlock(descriptor: c_int) {
     unsafe { flock(descriptor, LOCK_UN) };
 }
 
-/// Returns whether a process has locked a byte of an open file; `false` on file systems without locks.
+/// Returns whether a process has locked a byte of an open file. Returns `false` on file systems without locks.
 pub(crate) fn is_locked(descriptor: c_int, byte: u64) -> bool {
     let mut lock = Flock { kind: F_WRLCK, whence: 0, start: byte.cast_signed(), length: 1, process: 0 };
     // SAFETY: the kernel writes only to the structure.
@@ -260,7 +260,7 @@ pub(crate) fn notices_of(directory: &CStr) -> c_int {
     }
 }
 
-/// Sleeps until inotify reports events, which are discarded, or the time is over; returns `false` after a signal.
+/// Sleeps until inotify reports events or the time is over, and discards the events. Returns `false` after a signal.
 pub(crate) fn sleep(notices: c_int, milliseconds: c_int) -> bool {
     let mut of = Poll { descriptor: notices, wanted: POLLIN, seen: 0 };
     // SAFETY: `poll` gets one structure, and ignores a negative descriptor.
@@ -299,7 +299,7 @@ pub(crate) fn process() -> u32 {
     unsafe { getpid() }.cast_unsigned()
 }
 
-/// Returns the descriptor of an open stream; -1 if it has none.
+/// Returns the descriptor of an open stream, or -1 if it has none.
 pub(crate) fn descriptor_of(stream: *mut Stream) -> c_int {
     if stream.is_null() {
         return -1;
@@ -314,7 +314,7 @@ pub(crate) fn has_failed(stream: *mut Stream) -> bool {
     !stream.is_null() && unsafe { ferror(stream) } != 0
 }
 
-/// Returns whether a write to standard output or standard error has failed, if that stream is the file with this identity.
+/// Returns whether a write to standard output or standard error has failed, if that stream writes to the file with this identity.
 pub(crate) fn has_failed_standard(identity: (u64, u64)) -> bool {
     // SAFETY: these streams of the C library stay valid even after the program has closed them.
     let streams = unsafe { [stdout, stderr] };
@@ -341,7 +341,7 @@ pub(crate) fn at_exit(handler: extern "C" fn(c_int, *mut c_void)) {
     unsafe { on_exit(handler, std::ptr::null_mut()) };
 }
 
-/// Returns the flags of `renameat2`; with `is_exclusive`, the call fails if the name exists.
+/// Returns the flags of `renameat2`. With `is_exclusive`, the call fails if the name exists.
 pub(crate) fn rename_flags(is_exclusive: bool) -> c_uint {
     if is_exclusive { RENAME_NOREPLACE } else { 0 }
 }

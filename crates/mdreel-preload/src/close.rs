@@ -9,8 +9,8 @@ use crate::parts::{self, Written};
 use crate::place::{Settings, settings};
 use crate::text;
 
-/// Mode bit of a hidden file that a program inherited and that the program has not yet ended successfully (`S_ISVTX`, which has no
-/// meaning for files).
+/// Mode bit that marks a hidden file while a program that inherited it has not ended successfully (`S_ISVTX`, which has no meaning
+/// for files).
 const MARK: u32 = 0o1000;
 
 /// A file whose last descriptor may be closed now.
@@ -23,7 +23,7 @@ pub(crate) struct Closing {
 }
 
 impl Closing {
-    /// Prepares before a descriptor is closed; `None` if the file needs no action afterwards.
+    /// Prepares for the closing of a descriptor. Returns `None` if the file needs no action afterwards.
     pub(crate) fn of(descriptor: c_int) -> Option<Self> {
         let written = parts::of(descriptor)?;
         // A forked child leaves the file to its parent. A program that inherited the file concludes it at its own end.
@@ -52,8 +52,8 @@ impl Closing {
         })
     }
 
-    /// Concludes the file after the call that closed the descriptor. If no writer has the file open any more, the file gets its final
-    /// name, or is removed if it is incomplete. Returns `false` and sets the error number if the file could not be renamed.
+    /// Concludes the file after the call that closed the descriptor. If no writer has the file open any more, the file gets its
+    /// final name, or is removed if it is incomplete. Returns `false` and sets the error number if the file could not be renamed.
     pub(crate) fn end(self, is_closed_well: bool) -> bool {
         let before = c::errno();
         if !is_closed_well {
@@ -129,9 +129,10 @@ pub(crate) fn inherit(descriptor: c_int, mut written: Written, facts: c::Facts) 
     parts::add(written);
 }
 
-/// Closes and concludes all files at the end of the program. A file that the program opened is published only if all writes have
-/// succeeded. An inherited file is published if the process that opened it has become this program (by `exec`); otherwise its opener,
-/// which may still use it, concludes it.
+/// Closes and concludes all files at the end of the program.
+///
+/// A file that the program opened is published only if all writes have succeeded. An inherited file is published if the process
+/// that opened it has become this program (by `exec`). Otherwise its opener, which may still use it, concludes it.
 pub(crate) fn end(is_well: bool, is_flushed: bool) {
     parts::all().filter(Written::is_ours).for_each(|written| {
         if written.is_inherited && (written.is_torn() || c::has_failed_standard(written.identity)) {

@@ -17,8 +17,8 @@ pub(crate) fn is_loss(error: c_int) -> bool {
     matches!(error, c::ENOSPC | c::EDQUOT | c::EIO | c::EFBIG)
 }
 
-/// Records the outcome of a call that writes to a descriptor: a number of bytes, or a negative number with an error number. `wanted`
-/// returns the expected number of bytes if a smaller number is a loss.
+/// Records the outcome of a call that writes to a descriptor: a number of bytes, or a negative number with an error number.
+/// `wanted` returns the expected number of bytes if a smaller number is a loss.
 pub(crate) fn noting(descriptor: c_int, outcome: isize, wanted: impl FnOnce() -> Option<usize>) -> isize {
     if parts::any() {
         match usize::try_from(outcome) {
@@ -34,14 +34,14 @@ pub(crate) fn noting(descriptor: c_int, outcome: isize, wanted: impl FnOnce() ->
     outcome
 }
 
-/// Records the outcome of a call that returns 0 on success; see `noting`.
+/// Records the outcome of a call that returns 0 on success. See `noting`.
 pub(crate) fn noting_success(descriptor: c_int, outcome: c_int) -> c_int {
     noting(descriptor, outcome as isize, || None);
     outcome
 }
 
-/// Records whether a write was short. A full disk accepts the first part of a write and fails only when the program writes the rest.
-/// A program that does not try again loses the rest; for one that does, the next write gives the outcome.
+/// Records whether a write was short. A full disk accepts the first part of a write and fails only when the program writes the
+/// rest. If the program does not try again, the rest is lost. If it does, the outcome of the next write counts.
 pub(crate) fn note_length(descriptor: c_int, written: usize, wanted: usize) {
     let is_short = written < wanted;
     if is_short {
@@ -77,7 +77,7 @@ pub(crate) fn lose(written: &Written) {
     });
 }
 
-/// Records a write that this library cannot observe: none of the files that this process is writing now is published.
+/// Records a write that this library cannot observe. None of the files that this process is writing now is published.
 pub(crate) fn unseen() {
     if parts::any() {
         parts::all().for_each(|written| parts::change(written.identity, |written| written.is_unseen = true));

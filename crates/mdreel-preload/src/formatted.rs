@@ -1,8 +1,8 @@
 //! Formatted writes to a descriptor (`dprintf`). The C library makes them without a function that could be replaced, so this module
 //! replaces `dprintf` itself.
 //!
-//! Stable Rust cannot define variadic functions. A few instructions store the arguments in a `va_list`, as the calling convention of
-//! the processor defines it, and call the functions that take one.
+//! Stable Rust cannot define variadic functions. A few instructions store the arguments in a `va_list`, as the calling convention
+//! of the processor defines it, and call the functions that take one.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -72,8 +72,8 @@ macro_rules! takes_any {
                 named = const $named,
                 next = sym $next,
             );
-            // `va_list` at 16: pointers to the arguments on the stack and to the ends of the saved registers, and the offsets of the
-            // next arguments from these ends. Integers at 48, vectors at 112.
+            // `va_list` at 16: pointers to the arguments on the stack and to the ends of the saved registers, and the offsets of
+            // the next arguments from these ends. Integers at 48, vectors at 112.
             #[cfg(target_arch = "aarch64")]
             std::arch::naked_asm!(
                 "stp x29, x30, [sp, #-240]!",

@@ -1,7 +1,7 @@
 //! Replacements of functions of the C library.
 //!
-//! `open` and `openat` have an optional argument, which functions of Rust cannot have. On the supported processors, a fixed argument
-//! uses the same register, so the replacements always take it and use it only where the flags require it.
+//! `open` and `openat` have an optional argument, which functions of Rust cannot have. On the supported processors, a fixed
+//! argument uses the same register, so the replacements always take it and use it only where the flags require it.
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
 
@@ -141,7 +141,7 @@ unsafe extern "C" fn fdopen(descriptor: c_int, mode: *const c_char) -> *mut Stre
     stream
 }
 
-/// Functions that clear the error flag of a stream.
+/// Replaces functions that clear the error flag of a stream.
 macro_rules! forgives {
     ($($name:ident as $next:literal, flushing $flushes:literal;)*) => {$(
         #[unsafe(no_mangle)]
@@ -177,7 +177,8 @@ unsafe extern "C" fn dup3(from: c_int, to: c_int, flags: c_int) -> c_int {
     outcome
 }
 
-/// Changes the final name of a file that this process is writing; `None` for any other file.
+/// Changes the final name of a file that this process is writing. Returns `None` for any other file, and if the
+/// new name is invalid or in another directory.
 fn rename_unseen(from_base: c_int, from: *const c_char, to_base: c_int, to: *const c_char) -> Option<c_int> {
     if !parts::any() || from.is_null() || to.is_null() {
         return None;

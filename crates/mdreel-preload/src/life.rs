@@ -22,7 +22,7 @@ pub(crate) enum Life {
     Lost,
 }
 
-/// Returns the state. When it is an end or a death, all files published before are visible.
+/// Returns the state of the producers. If they have ended or died, all files that they published before are visible.
 pub(crate) fn look(settings: &Settings, directory: usize) -> Life {
     let before = state(settings, directory);
     if let Some(Life::Finished | Life::Failed) = before {
@@ -39,12 +39,12 @@ pub(crate) fn look(settings: &Settings, directory: usize) -> Life {
     }
 }
 
-/// Returns the state in the producers' file; `None` without such a file.
+/// Returns the state in the producers' file, or `None` if it cannot be opened.
 fn state(settings: &Settings, directory: usize) -> Option<Life> {
     let mut bytes = [0; ENDED + 2];
     let n_bytes = with_open(settings.join(directory, STATE.as_bytes()).path(), |file| c::read_start(file, &mut bytes))?;
     if n_bytes < bytes.len() || !bytes.starts_with(STATE_MAGIC) {
-        // An incomplete or unreadable file contains no end; the lock tells whether the producer lives.
+        // An incomplete or unreadable file contains no end record. The lock shows whether the producer is alive.
         return Some(Life::Alive);
     }
     Some(match bytes[ENDED..] {

@@ -52,7 +52,7 @@ pub(crate) type Forgive = unsafe extern "C" fn(*mut Stream);
 pub(crate) type Write = unsafe extern "C" fn(c_int, *const c_void, usize) -> isize;
 pub(crate) type Exit = unsafe extern "C" fn(c_int) -> !;
 
-/// Calls the next function with a name and type; gives `$otherwise` if it does not exist.
+/// Calls the next function with the given name and type. Evaluates to `$otherwise` if it does not exist.
 macro_rules! next {
     ($name:literal as $kind:ty, ($($argument:expr),*), $otherwise:expr) => {{
         static NEXT: $crate::next::Next = $crate::next::Next::new($name);

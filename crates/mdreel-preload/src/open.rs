@@ -12,11 +12,11 @@ use crate::wait::{wait, waits};
 
 /// The result of an opening function: a descriptor or a stream.
 pub(crate) trait Opened: Copy {
-    /// Value after a failure.
+    /// The value after a failure.
     const FAILED: Self;
     fn has_failed(self) -> bool;
     fn descriptor(self) -> c_int;
-    /// Address of a stream; 0 for a descriptor.
+    /// Returns the address of a stream, or 0 for a descriptor.
     fn stream(self) -> usize;
     fn close(self);
 }
@@ -66,7 +66,7 @@ impl Opened for *mut Stream {
 pub(crate) enum Which<'a> {
     /// The file that the program names.
     Named,
-    /// A hidden file, which exists; exclusive creation does not apply to it.
+    /// A hidden file. It exists already, so exclusive creation does not apply to it.
     Hidden(&'a CStr),
 }
 
@@ -162,7 +162,7 @@ fn to_write<T: Opened>(base: c_int, path: &CStr, flags: c_int, mode: u32, call: 
     }
 }
 
-/// Waits until a file exists, without opening it; returns at once if this process is writing it.
+/// Waits until a file exists, without opening it. Returns at once if this process is writing it.
 pub(crate) fn await_file(place: &Place<'_>) -> Result<(), c_int> {
     let path = place.path();
     let is_there = || parts::named(place.directory, place.name).is_some() || c::facts_of(path.path()).is_ok();

@@ -1,8 +1,8 @@
 //! Table of the files that this process is writing under hidden names. Device and inode identify a file, so that copies of a
 //! descriptor lead to the same entry.
 //!
-//! There is no lock, because a thread could hold it while another thread forks. A thread takes a slot with an atomic operation; other
-//! threads spin for a limited time.
+//! There is no lock, because a thread could hold it while another thread forks. A thread takes a slot with an atomic operation;
+//! other threads spin for a limited time.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -12,14 +12,14 @@ use crate::names::{MOST_NAME, MOST_PART, Part};
 use crate::place::Settings;
 use crate::text::Text;
 
-/// Limit of files that a process writes in managed directories at the same time.
+/// Maximum number of files that a process writes in managed directories at the same time.
 const MOST: usize = 512;
-/// Limit of streams that write to one file.
+/// Maximum number of streams that write to one file.
 const MOST_STREAMS: usize = 4;
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
 const THERE: u32 = 2;
-/// Number of attempts to take a slot. They last far longer than a thread holds a slot.
+/// Number of attempts to take a slot. They last much longer than a thread holds a slot.
 const ATTEMPTS: usize = 10_000;
 
 /// A file that is being written.
@@ -34,13 +34,13 @@ pub(crate) struct Written {
     length: usize,
     /// New final name, if the program has renamed the file.
     renamed: Option<([u8; MOST_NAME], usize)>,
-    /// Process that concludes the file.
+    /// Id of the process that concludes the file.
     pub owner: u32,
     /// Whether this program inherited the file, for example as standard output.
     pub is_inherited: bool,
     /// Whether this program has marked the file, so that it is not published before the program has ended successfully.
     pub is_marked: bool,
-    /// Length when this program inherited the file, bytes.
+    /// Length in bytes when this program inherited the file.
     pub n_bytes: u64,
     /// Whether the file must not replace another one.
     pub is_exclusive: bool,
@@ -148,7 +148,7 @@ static SLOTS: [Slot; MOST] = [const {
     let identity = [const { AtomicU64::new(0) }; 2];
     Slot { state: AtomicU32::new(FREE), identity, written: UnsafeCell::new(None) }
 }; MOST];
-/// Number of slots that were ever in use; searches skip the others.
+/// Number of slots that were ever in use. Searches skip the others.
 static N_USED: AtomicUsize = AtomicUsize::new(0);
 static N_THERE: AtomicUsize = AtomicUsize::new(0);
 
@@ -165,7 +165,7 @@ fn give_back(slot: &Slot, state: u32) {
     slot.state.store(state, Ordering::Release);
 }
 
-/// Adds a file; returns `false` if the table is full.
+/// Adds a file. Returns `false` if the table is full.
 pub(crate) fn add(written: Written) -> bool {
     let Some((number, slot)) = SLOTS.iter().enumerate().find(|(_, slot)| take(slot, FREE)) else { return false };
     // SAFETY: the slot is taken.
@@ -227,7 +227,7 @@ pub(crate) fn change(identity: (u64, u64), act: impl FnOnce(&mut Written)) {
     }
 }
 
-/// Removes a file from the table; returns `false` if another thread has done so.
+/// Removes a file from the table. Returns `false` if another thread has removed it.
 pub(crate) fn forget(identity: (u64, u64)) -> bool {
     let Some(slot) = slot_of(identity) else { return false };
     for _ in 0..ATTEMPTS {
@@ -249,7 +249,7 @@ pub(crate) fn all() -> impl Iterator<Item = Written> {
     used().filter_map(|slot| with(slot, |written| *written))
 }
 
-/// Returns the file that this process is writing with a final name.
+/// Returns the file that this process is writing under the given final name.
 pub(crate) fn named(directory: usize, name: &[u8]) -> Option<Written> {
     if !any() {
         return None;

@@ -1,5 +1,5 @@
-//! Calls that take a path (`stat`, `access`, `unlink`, ...). For a file that this process is writing, they get the path of the hidden
-//! file: libraries such as HDF5 query files that they have just created, or remove them after an error.
+//! Calls that take a path (`stat`, `access`, `unlink`, ...). For a file that this process is writing, they get the path of the
+//! hidden file: libraries such as HDF5 query files that they have just created, or remove them after an error.
 //!
 //! These calls do not wait for missing files, because programs use them to find out whether a file exists.
 
@@ -12,7 +12,7 @@ use crate::parts::{self, Written};
 use crate::place::{Place, settings};
 use crate::text::Text;
 
-/// Returns the file that this process is writing under a path.
+/// Returns the file that this process is writing under the given path.
 fn written(base: c_int, path: *const c_char) -> Option<Written> {
     if !parts::any() || path.is_null() {
         return None;
@@ -35,7 +35,7 @@ fn with_hidden_path<T>(base: c_int, path: *const c_char, call: impl Fn(*const c_
     }
 }
 
-/// Functions of a path relative to the working directory, and another argument.
+/// Replaces functions that take a path relative to the working directory, and another argument.
 macro_rules! of_a_path {
     ($($name:ident($argument:ty) as $next:literal),*) => {$(
         #[unsafe(no_mangle)]
@@ -46,7 +46,7 @@ macro_rules! of_a_path {
     )*};
 }
 
-/// Functions that change the length of a file and can lose bytes.
+/// Replaces functions that change the length of a file and can lose bytes.
 macro_rules! truncates {
     ($($name:ident as $next:literal),*) => {$(
         #[unsafe(no_mangle)]
@@ -63,7 +63,7 @@ macro_rules! truncates {
 
 truncates!(truncate as c"truncate", truncate64 as c"truncate64");
 
-/// Functions that old programs call, with a version of the C library as first argument.
+/// Replaces functions that old programs call, with a version of the C library as the first argument.
 macro_rules! of_a_version_and_a_path {
     ($($name:ident as $next:literal),*) => {$(
         #[unsafe(no_mangle)]
@@ -74,7 +74,7 @@ macro_rules! of_a_version_and_a_path {
     )*};
 }
 
-/// Functions of a path relative to a directory, and two more arguments.
+/// Replaces functions that take a path relative to a directory, and two more arguments.
 macro_rules! of_a_path_at {
     ($($name:ident($first:ty, $second:ty) as $next:literal),*) => {$(
         #[unsafe(no_mangle)]

@@ -8,14 +8,14 @@ use crate::c;
 use crate::names::{MOST_NAME, is_visible};
 use crate::text::Text;
 
-/// Limit of managed directories.
+/// Maximum number of managed directories.
 const MOST: usize = 16;
 
 /// Settings from the environment, read once before the program starts.
 pub(crate) struct Settings {
     directories: [Text; MOST],
     n_directories: usize,
-    /// Longest wait of an `open`; `None` waits while a producer lives or may still start.
+    /// Longest wait of an `open`. With `None`, an `open` waits as long as a producer is alive or may still start.
     pub timeout: Option<Duration>,
 }
 
@@ -58,7 +58,7 @@ impl Settings {
         Text::of(&[self.path(directory).to_bytes(), b"/", name])
     }
 
-    /// Returns the number of the directory with an identity.
+    /// Returns the number of the directory with the given identity.
     pub(crate) fn number_of(&self, identity: (u64, u64)) -> Option<usize> {
         let is_it = |facts: c::Facts| facts.identity == identity;
         (0..self.n_directories).find(|number| c::facts_at(c::AT_FDCWD, self.path(*number)).is_ok_and(is_it))
@@ -74,8 +74,8 @@ pub(crate) struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// Resolves a path to a file in a managed directory. The directory is identified by its inode, so the path can contain links and
-    /// `..`.
+    /// Resolves a path to a file in a managed directory. The directory is identified by its inode, so the path can contain links
+    /// and `..`.
     pub(crate) fn of(base: c_int, path: &'a CStr) -> Option<Self> {
         let settings = settings()?;
         let (parent, name) = split(path.to_bytes());

@@ -9,7 +9,7 @@ use crate::parts::Written;
 use crate::place::{read_settings, settings, split};
 use crate::text::Text;
 
-/// Limit of descriptors to check for inherited files; most launchers close the descriptors above it.
+/// Number of descriptors to check for inherited files. Most launchers close the descriptors above it.
 const MOST_INHERITED: c_int = 64;
 
 #[used]
@@ -41,7 +41,8 @@ fn inherit() {
             let Some(part) = Part::read(hidden) else { continue };
             let identity = c::facts_at(c::AT_FDCWD, Text::of(&[parent]).path()).map(|facts| facts.identity);
             let Some(directory) = identity.ok().and_then(|identity| settings.number_of(identity)) else { continue };
-            // Other descriptors than the standard ones were usually left open by mistake, unless this process opened them before `exec`.
+            // Other descriptors than the standard ones were usually left open by mistake, unless this process opened them before
+            // `exec`.
             if descriptor <= 2 || part.process == c::process() {
                 close::inherit(descriptor, Written::of(facts.identity, directory, &part), facts);
             }

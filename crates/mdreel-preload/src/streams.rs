@@ -9,7 +9,7 @@ use crate::open::{Which, await_file, opened};
 use crate::parts;
 use crate::place::Place;
 
-/// Returns the flags of `open` for a mode of `fopen`; `None` for an invalid mode.
+/// Returns the flags of `open` for a mode of `fopen`, or `None` for an invalid mode.
 fn flags_of(mode: &[u8]) -> Option<c_int> {
     let (first, rest) = mode.split_first()?;
     // A character set follows the comma.
@@ -38,7 +38,7 @@ impl Mode {
     }
 }
 
-/// Opens a stream with `call`, which gets path and mode.
+/// Opens a stream with `call`, which gets a path and a mode.
 pub(crate) fn open(
     path: *const c_char,
     mode: *const c_char,

@@ -30,7 +30,7 @@ impl Text {
         self.is_whole &= taken.len() == piece.len();
     }
 
-    /// Returns the text as a path; empty if the text was too long, so that it names no file.
+    /// Returns the text as a path. The path is empty if the text was too long, so that it names no file.
     pub(crate) fn path(&self) -> &CStr {
         let path = if self.is_whole { CStr::from_bytes_until_nul(&self.bytes).ok() } else { None };
         path.unwrap_or(c"")

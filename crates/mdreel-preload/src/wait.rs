@@ -21,7 +21,7 @@ pub(crate) fn wait(place: &Place<'_>, mut is_there: impl FnMut() -> bool) -> Res
     let (settings, began) = (place.settings, Instant::now());
     let (mut notices, mut pause) = (None, PAUSES.0);
     let outcome = loop {
-        // Get the state before the check, so that a file published before an end or a death is found.
+        // The state is read before the check, so that the check finds a file published before an end or a death.
         let life = look(settings, place.directory);
         if is_there() {
             break Ok(());

@@ -1,5 +1,5 @@
-//! Functions of the C library that write to a descriptor and report errors. A test compares them with the functions of the installed
-//! C library (`tests/live/channels/test_preload_writes.py`).
+//! Functions of the C library that write to a descriptor and report errors. A test compares them with the functions of the
+//! installed C library (`tests/live/channels/test_preload_writes.py`).
 //!
 //! Streams write without these functions, but have an error flag; see `streams`.
 
@@ -24,7 +24,7 @@ fn total(pieces: *const Piece, n_pieces: c_int) -> Option<usize> {
     Some((0..n_pieces).map(|i| unsafe { (*pieces.add(i)).n_bytes }).fold(0, usize::saturating_add))
 }
 
-/// Functions that return the number of bytes written to `$to`. Fewer than `$wanted` are a loss, unless it is `None`.
+/// Replaces functions that return the number of bytes written to `$to`. Fewer bytes than `$wanted` are a loss, unless it is `None`.
 macro_rules! writes {
     ($($name:ident($($argument:ident: $kind:ty),*) as $next:literal to $to:ident, wanting $wanted:expr;)*) => {$(
         #[unsafe(no_mangle)]
@@ -55,7 +55,7 @@ writes! {
     splice(from: c_int, at: *mut i64, to: c_int, to_at: *mut i64, n: usize, flags: c_uint) as c"splice" to to, wanting None;
 }
 
-/// Functions that return 0 on success.
+/// Replaces functions that return 0 on success.
 macro_rules! succeeds {
     ($($name:ident($to:ident: c_int $(, $argument:ident: $kind:ty)*) as $next:literal;)*) => {$(
         #[unsafe(no_mangle)]
@@ -71,14 +71,14 @@ succeeds! {
     ftruncate64(to: c_int, n_bytes: i64) as c"ftruncate64";
     fallocate(to: c_int, mode: c_int, at: i64, n_bytes: i64) as c"fallocate";
     fallocate64(to: c_int, mode: c_int, at: i64, n_bytes: i64) as c"fallocate64";
-    // These report errors of earlier writes that did not reach the disk.
+    // These functions report errors of earlier writes that did not reach the disk.
     fsync(to: c_int) as c"fsync";
     fdatasync(to: c_int) as c"fdatasync";
     syncfs(to: c_int) as c"syncfs";
     sync_file_range(to: c_int, at: i64, n_bytes: i64, flags: c_uint) as c"sync_file_range";
 }
 
-/// Functions that return an error number instead of setting that of the thread.
+/// Replaces functions that return an error number instead of setting the thread's error number.
 macro_rules! returns_an_error {
     ($($name:ident as $next:literal),*) => {$(
         #[unsafe(no_mangle)]
@@ -95,7 +95,7 @@ macro_rules! returns_an_error {
 
 returns_an_error!(posix_fallocate as c"posix_fallocate", posix_fallocate64 as c"posix_fallocate64");
 
-/// Synchronizes mapped memory, which can belong to any file: after a failure, no file of this process is published.
+/// Synchronizes mapped memory. It can belong to any file, so no file of this process is published after a failure.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn msync(memory: *mut c_void, n_bytes: usize, flags: c_int) -> c_int {
     type Next = unsafe extern "C" fn(*mut c_void, usize, c_int) -> c_int;
@@ -106,7 +106,7 @@ unsafe extern "C" fn msync(memory: *mut c_void, n_bytes: usize, flags: c_int) ->
     outcome
 }
 
-/// Writes a backtrace; the function returns nothing, but sets the error number after a failure.
+/// Writes a backtrace. The function returns nothing, but sets the error number after a failure.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn backtrace_symbols_fd(addresses: *const *mut c_void, n: c_int, to: c_int) {
     type Next = unsafe extern "C" fn(*const *mut c_void, c_int, c_int);

@@ -1,4 +1,4 @@
-//! Any bytes as chunks.
+//! Fuzzing of the reader of chunked files with arbitrary bytes.
 #![no_main]
 
 include!("../../tests/corpus/checks.rs");

@@ -1,4 +1,4 @@
-//! Any bytes as a DCD file.
+//! Fuzzing of the DCD reader with arbitrary bytes.
 #![no_main]
 
 include!("../../tests/corpus/checks.rs");

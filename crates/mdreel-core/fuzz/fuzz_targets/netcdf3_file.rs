@@ -1,4 +1,4 @@
-//! Any bytes as an AMBER NetCDF file.
+//! Fuzzing of the AMBER NetCDF reader with arbitrary bytes.
 #![no_main]
 
 include!("../../tests/corpus/checks.rs");

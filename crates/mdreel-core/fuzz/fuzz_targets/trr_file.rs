@@ -1,4 +1,4 @@
-//! Any bytes as a TRR file.
+//! Fuzzing of the TRR reader with arbitrary bytes.
 #![no_main]
 
 include!("../../tests/corpus/checks.rs");

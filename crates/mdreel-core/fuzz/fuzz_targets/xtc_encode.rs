@@ -1,4 +1,4 @@
-//! Any bytes as coordinates to encode.
+//! Fuzzing of the XTC encoder with arbitrary bytes as coordinates.
 #![no_main]
 
 include!("../../tests/corpus/checks.rs");

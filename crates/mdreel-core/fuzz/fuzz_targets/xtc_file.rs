@@ -1,4 +1,4 @@
-//! Any bytes as an XTC file.
+//! Fuzzing of the XTC reader with arbitrary bytes.
 #![no_main]
 
 include!("../../tests/corpus/checks.rs");

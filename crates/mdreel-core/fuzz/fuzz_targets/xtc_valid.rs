@@ -1,4 +1,4 @@
-//! Any bytes as the steps of a writer of XTC.
+//! Fuzzing of the XTC reader with valid streams. Arbitrary bytes determine the choices of their writer.
 #![no_main]
 
 include!("../../tests/corpus/checks.rs");

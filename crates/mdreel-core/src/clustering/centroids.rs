@@ -1,5 +1,5 @@
-//! The nearest of several centres to each row of numbers, and the sums of the rows of each centre: one iteration of
-//! S. P. Lloyd, IEEE Trans. Inf. Theory 28, 129 (1982), known as k-means.
+//! The nearest of several centres to each row of numbers, and the sums of the rows of each centre. This is one
+//! iteration of the algorithm of S. P. Lloyd, IEEE Trans. Inf. Theory 28, 129 (1982), known as k-means.
 
 use std::ops::Range;
 
@@ -8,9 +8,9 @@ use crate::frame::LANES;
 use crate::pool::{Crew, Monitor, Shared, Worker, run_blocks};
 use crate::simd::{Lanes, Level, Octet, Operation};
 
-/// Rows of a block. The sums of a block are added to those of the blocks before it, so this number decides about bits.
+/// Number of rows in a block. Sums are added block by block, so this number affects the bits of the result.
 const BLOCK: usize = 256;
-/// Rows between two looks at the clock.
+/// Number of rows between two calls of `tick`.
 const PORTION: usize = 16;
 
 /// A number of single or double precision.
@@ -26,14 +26,15 @@ pub struct Assignment {
     pub labels: Vec<u32>,
     /// The square distance of each row from its centre.
     pub squares: Vec<f64>,
-    /// The sum of the rows of each centre, one centre after the other.
+    /// The sum of the rows of each centre, one centre after another.
     pub sums: Vec<f64>,
 }
 
-/// The nearest centre of each row of `n_values` numbers, the first of several. Numbers behind them are ignored.
+/// Finds the nearest centre of each row of `n_values` numbers. If several centres are equally near, it is the first of
+/// them. The function ignores further numbers in a row.
 ///
-/// `centres` has `n_values` numbers of each centre. Works on `n_workers` threads; the bits do not depend on how many.
-/// Returns an error if the shapes do not match, or a distance is not finite.
+/// `centres` contains `n_values` numbers for each centre. The function works on `n_workers` threads, and the bits of
+/// the result do not depend on their number. Returns an error if the shapes do not match, or a distance is not finite.
 pub fn nearest_centres<T: Number>(
     rows: &[&[T]],
     n_values: usize,
@@ -72,7 +73,7 @@ pub fn nearest_centres<T: Number>(
     Ok(found)
 }
 
-/// Numbers in whole octets, padded with zeros.
+/// Returns numbers in complete octets, padded with zeros.
 fn octets<T: Number>(values: &[T]) -> Vec<Octet> {
     let mut padded = vec![Octet::default(); values.len().div_ceil(LANES)];
     fill(&mut padded, values);
@@ -97,7 +98,7 @@ struct Assigner<'a, T> {
 impl<T: Number> Worker for Assigner<'_, T> {
     type Output = Assignment;
 
-    /// The sums of many centres are large.
+    /// The limit is low because the sums of many centres are large.
     const AHEAD: usize = 4;
 
     fn work(&mut self, block: usize, shared: &Shared, tick: &mut dyn FnMut()) -> Result<Assignment> {
@@ -134,7 +135,8 @@ impl<T: Number> Worker for Assigner<'_, T> {
     }
 }
 
-/// Finds the nearest centre, and its square distance, which is infinite if none is finite.
+/// An operation that finds the nearest centre and its square distance. The square distance is infinite if no distance
+/// is finite.
 struct Nearest<'a> {
     row: &'a [Octet],
     centres: &'a [Vec<Octet>],

@@ -1,4 +1,4 @@
-//! Clusters of M. Ester, H.-P. Kriegel, J. Sander, X. Xu, Proc. KDD-96, 226 (1996), known as DBSCAN.
+//! Density-based clusters of M. Ester, H.-P. Kriegel, J. Sander, X. Xu, Proc. KDD-96, 226 (1996), known as DBSCAN.
 
 use super::frames::Frames;
 use super::groups::Groups;
@@ -11,15 +11,17 @@ use crate::pool::Monitor;
 /// The label of a frame that belongs to no cluster.
 pub const NOISE: u32 = u32::MAX;
 
-/// Label of each of the frames in `rows`, each with x, y and z of `n_atoms` atoms, one atom after the other, Å; or
-/// [`NOISE`].
+/// Returns the label of each of the frames in `rows`, or [`NOISE`]. Each row contains x, y and z of `n_atoms` atoms,
+/// one atom after another, Å.
 ///
-/// A frame is in the core of a cluster if at least `min_frames` frames, itself included, have an RMSD of at most
-/// `cutoff`, Å, from it, after superposition weighted by `weights` (`None`: equal weights). Neighbours in the core are
-/// in the same cluster. Other neighbours of the core are in the cluster with the smallest number. Clusters are numbered
-/// from 0 in the order of the first frames of their cores. The neighbours of at most `most_pairs` pairs are kept, 8
-/// bytes each. If there are more, they are searched a second time. Works on `n_workers` threads; the result depends
-/// neither on how many, nor on `most_pairs`.
+/// A frame is in the core of a cluster if at least `min_frames` frames, including itself, have an RMSD of at most
+/// `cutoff`, Å, to it. The RMSD is computed after superposition weighted by `weights` (`None`: equal weights).
+/// Neighbours in the core are in the same cluster. Other neighbours of cores are in the neighbouring cluster with the
+/// smallest number. Clusters are numbered from 0 in the order of the first frames of their cores.
+///
+/// The function stores the neighbours of at most `most_pairs` pairs, with 8 bytes each. If there are more pairs, it
+/// searches for them a second time. It works on `n_workers` threads. The result depends neither on their number nor on
+/// `most_pairs`.
 #[expect(clippy::too_many_arguments, reason = "those of the other methods, and one more")]
 pub fn dbscan(
     rows: &[&[f32]],
@@ -60,12 +62,13 @@ pub fn dbscan(
     Ok(cores.labels())
 }
 
-/// Frames in the cores of clusters, which grow together.
+/// The core frames, which are joined into the cores of clusters.
 struct Cores {
     is_core: Vec<bool>,
-    /// An earlier frame of the same core; itself for the first one.
+    /// An earlier frame of the same core. The first frame is its own parent.
     parents: Vec<u32>,
-    /// Neighbours that are not in a core, and the frames in cores: fewer than `min_frames` for each of them.
+    /// Pairs of a neighbour that is not in a core and a core frame. Each such neighbour has fewer than `min_frames`
+    /// pairs.
     edges: Vec<(u32, u32)>,
 }
 
@@ -88,7 +91,7 @@ impl Cores {
         }
     }
 
-    /// The first frame of a core.
+    /// Returns the first frame of the core that contains `frame`.
     fn first(&mut self, frame: u32) -> u32 {
         let mut at = frame;
         while self.parents[at as usize] != at {
@@ -127,7 +130,7 @@ mod tests {
     use crate::pairs::distance_matrix;
     use crate::pool::Unattended;
 
-    /// The definition: clusters grow from one frame of a core after the other.
+    /// Implements the definition: each cluster grows from one core frame.
     fn oracle(matrix: &[f64], n: usize, cutoff: f64, min_frames: u32) -> Vec<u32> {
         let near = |i: usize| (0..n).filter(move |j| i == *j || matrix[i * n + j] <= cutoff);
         let is_core = |i: usize| near(i).count() >= min_frames as usize;

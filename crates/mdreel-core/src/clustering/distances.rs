@@ -1,4 +1,4 @@
-//! Minimum RMSDs of all frames from a few of them.
+//! Minimum RMSDs of all frames to a few of them.
 
 use std::ops::Range;
 
@@ -7,15 +7,17 @@ use crate::error::{Error, Result};
 use crate::pool::{Crew, Monitor, Shared, Worker, run_blocks};
 use crate::superpose::Reference;
 
-/// Frames of a block.
+/// Number of frames in a block.
 const BLOCK: usize = 64;
 
-/// RMSD of each of the frames in `rows` from each of the `references`, which are numbers of frames, after superposition
-/// weighted by `weights` (`None`: equal weights), Å: all frames for the first reference, then for the next one. That of
-/// a reference from itself is 0.
+/// Returns the RMSD of each of the frames in `rows` to each of the `references`, Å. The RMSD is computed after
+/// superposition weighted by `weights` (`None`: equal weights). `references` contains frame numbers. The result
+/// contains the values of all frames for the first reference, then for the next one. The RMSD of a reference to itself
+/// is 0.
 ///
-/// Each row has x, y and z of `n_atoms` atoms; further numbers are ignored. The bits do not depend on the number of
-/// threads, `n_workers`. Returns an error if the shapes do not match, or a coordinate is not finite.
+/// Each row contains x, y and z of `n_atoms` atoms; the function ignores further numbers. The bits of the result do not
+/// depend on the number of threads, `n_workers`. Returns an error if the shapes do not match, or a coordinate is not
+/// finite.
 pub fn frame_distances(
     rows: &[&[f32]],
     n_atoms: usize,
@@ -59,7 +61,7 @@ struct Comparer<'a> {
 impl Worker for Comparer<'_> {
     type Output = Vec<f64>;
 
-    /// The distances of one frame after those of the other.
+    /// Returns the distances of one frame after another.
     fn work(&mut self, block: usize, shared: &Shared, tick: &mut dyn FnMut()) -> Result<Vec<f64>> {
         let others: Range<usize> = block * BLOCK..self.frames.len().min((block + 1) * BLOCK);
         let mut found = Vec::with_capacity(others.len() * self.references.len());

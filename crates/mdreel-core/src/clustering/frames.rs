@@ -5,27 +5,27 @@ use crate::frame::{LANES, Octets};
 use crate::simd::{Lanes, Level, Operation};
 use crate::superpose::{Reference, Superposition};
 
-/// Range of radii of gyration, Å, whose products and squares fit into a float32.
+/// Radii of gyration, Å, whose products and squares are representable in float32.
 const USABLE: std::ops::Range<f64> = 1e-12..1e12;
 
-/// Frames, which are rows of positions, x, y and z of one atom after the other, Å. Numbers behind those of the last
+/// Frames given as rows of positions, with x, y and z of one atom after another, Å. Numbers after those of the last
 /// atom are ignored.
 pub(super) struct Frames<'a> {
     rows: &'a [&'a [f32]],
     n_atoms: usize,
     weights: Option<&'a [f64]>,
-    /// Weights with mean 1.
+    /// Weights, scaled to a mean of 1.
     relative: Option<Vec<f64>>,
     level: Level,
 }
 
-/// The columns of a frame, eight atoms to an element, padded with zeros.
+/// The columns of a frame, with eight atoms per element, padded with zeros.
 #[derive(Default)]
 pub(super) struct Padded([Vec<[f32; LANES]>; 3]);
 
 impl<'a> Frames<'a> {
-    /// Frames of `n_atoms` atoms; `None` weighs all alike. Returns an error if there are no atoms, or weights or
-    /// coordinates are not finite.
+    /// Creates frames of `n_atoms` atoms, with equal weights if `weights` is `None`. Returns an error if there are no
+    /// atoms, or if weights or coordinates are not finite.
     pub(super) fn new(rows: &'a [&'a [f32]], n_atoms: usize, weights: Option<&'a [f64]>) -> Result<Self> {
         if u32::try_from(rows.len()).is_err() {
             return Err(Error::unsupported(format!("{} frames are more than can be clustered", rows.len())));
@@ -40,59 +40,59 @@ impl<'a> Frames<'a> {
             }
         }
         let relative = weights.map(|weights| {
-            // By the largest first: the sum of huge weights would overflow.
+            // The weights are first divided by the largest one, because the sum of huge weights would overflow.
             let largest = weights.iter().copied().fold(0.0, f64::max);
             let mean = weights.iter().map(|weight| weight / largest).sum::<f64>() / n_atoms as f64;
             weights.iter().map(|weight| weight / largest / mean).collect()
         });
         let frames = Frames { rows, n_atoms, weights, relative, level: Level::detect() };
         if frames.len() > 0 {
-            frames.reference(0)?; // which checks the weights
+            frames.reference(0)?; // This call checks the weights.
         }
         Ok(frames)
     }
 
-    /// Number of frames.
+    /// Returns the number of frames.
     pub(super) fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Number of atoms.
+    /// Returns the number of atoms.
     pub(super) fn n_atoms(&self) -> usize {
         self.n_atoms
     }
 
-    /// The instructions that this processor has.
+    /// Returns the instruction set that the operations use.
     pub(super) fn level(&self) -> Level {
         self.level
     }
 
-    /// The weight of an atom, of which the mean is 1.
+    /// Returns the weight of an atom. The mean of all weights is 1.
     pub(super) fn weight(&self, atom: usize) -> f64 {
         self.relative.as_ref().map_or(1.0, |relative| relative[atom])
     }
 
-    /// The positions of a frame, Å.
+    /// Returns the positions of a frame, Å.
     pub(super) fn points(&self, frame: usize) -> &'a [[f32; 3]] {
         self.rows[frame][..3 * self.n_atoms].as_chunks::<3>().0
     }
 
-    /// A frame that others are superposed on.
+    /// Returns a frame as a reference for superposition.
     pub(super) fn reference(&self, frame: usize) -> Result<Reference> {
         let points: Vec<[f64; 3]> = self.points(frame).iter().map(|point| point.map(f64::from)).collect();
         let named = |error| Error::mismatch(format!("frame {frame} of those compared: {error}"));
         Reference::new(&points, self.weights, self.level).map_err(named)
     }
 
-    /// RMSD of a frame from a reference, Å, with the bits of [`crate::pairs::distance_matrix`]; `columns` is room for
-    /// the frame.
+    /// Returns the RMSD of a frame to a reference, Å, with the bits of [`crate::pairs::distance_matrix`]. `columns` is
+    /// a buffer for the frame.
     pub(super) fn rmsd(&self, reference: &Reference, frame: usize, columns: &mut Padded) -> Result<f64> {
         columns.fill(self.points(frame));
         let value = self.level.run(Minimum(reference, columns.octets())).unwrap_or(f64::NAN);
         if value.is_finite() { Ok(value) } else { Err(Self::too_large(frame)) }
     }
 
-    /// Adds the RMSD of a frame from each reference to `found`, see [`Self::rmsd`].
+    /// Adds the RMSD of a frame to each reference to `found`. See [`Self::rmsd`].
     pub(super) fn rmsds(
         &self,
         references: &[Reference],
@@ -111,7 +111,7 @@ impl<'a> Frames<'a> {
         Ok(())
     }
 
-    /// The motion that superposes a frame on a reference; `columns` is room for the frame.
+    /// Returns the motion that superposes a frame on a reference. `columns` is a buffer for the frame.
     pub(super) fn fit(&self, reference: &Reference, frame: usize, columns: &mut Padded) -> Result<Superposition> {
         columns.fill(self.points(frame));
         self.level.run(Fit(reference, columns.octets())).ok_or_else(|| Self::too_large(frame))
@@ -121,8 +121,9 @@ impl<'a> Frames<'a> {
         Error::mismatch(format!("frame {frame} of those compared is not finite, or too large for a float64"))
     }
 
-    /// Fills in the positions of a frame relative to their weighted centre, times the roots of their weights. Returns
-    /// the sum of their squares, Å², or NaN if single precision does not suffice for the margin of `screen`.
+    /// Fills `centred` with the positions of a frame relative to their weighted centre, times the square roots of their
+    /// weights. Returns the sum of their squares, Å², or NaN if single precision is not sufficient for the margin of
+    /// `screen`.
     pub(super) fn centred(&self, frame: usize, centred: &mut Vec<[f32; 3]>) -> f64 {
         let (points, n_atoms) = (self.points(frame), self.n_atoms as f64);
         let (mut centre, mut farthest) = ([0.0; 3], 0f32);
@@ -142,7 +143,7 @@ impl<'a> Frames<'a> {
             place.map(|value| value as f32)
         }));
         let radius = (moment / n_atoms).sqrt();
-        // Rounding of the sums moves the centre by less than a float32 is rounded.
+        // The rounding error of the sums then moves the centre by less than the float32 rounding error.
         let is_precise = f64::from(farthest) * n_atoms * f64::EPSILON <= radius * (f64::from(f32::EPSILON) / 2.0);
         if is_precise && USABLE.contains(&radius) { moment } else { f64::NAN }
     }

@@ -16,25 +16,28 @@ use crate::pool::{Monitor, POLL_INTERVAL};
 
 /// The label of a frame that belongs to no cluster yet.
 const NONE: u32 = u32::MAX;
-/// Groups of a part, if threads share a row.
+/// Number of groups in a part, if threads share a row.
 const GROUPS_OF_A_PART: usize = 256;
 
-/// Clusters of frames, numbered from 0 in the order in which they are found, so that their sizes never ascend.
+/// Clusters of frames, numbered from 0 in the order in which they are found. Their sizes therefore never increase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clusters {
     /// The cluster of each frame.
     pub labels: Vec<u32>,
-    /// The frame in the centre of each cluster.
+    /// The central frame of each cluster.
     pub centers: Vec<u32>,
 }
 
-/// Clusters the frames in `rows`, each with x, y and z of `n_atoms` atoms, one atom after the other, Å.
+/// Clusters the frames in `rows`. Each row contains x, y and z of `n_atoms` atoms, one atom after another, Å.
 ///
-/// The frame with the most neighbours among those that belong to no cluster yet becomes the centre of the next cluster,
-/// which consists of the frame and all these neighbours. Of several, the first frame does. Neighbours are frames whose
-/// RMSD after superposition, weighted by `weights` (`None`: equal weights), is at most `cutoff`, Å. The neighbours of
-/// at most `most_pairs` pairs are kept, 8 bytes each. If there are more, those of each frame are searched a second time,
-/// when the frame leaves. Works on `n_workers` threads; the result depends neither on how many, nor on `most_pairs`.
+/// The frame with the most neighbours that belong to no cluster yet becomes the centre of the next cluster. This
+/// cluster consists of the frame and all these neighbours. If several frames have the same number of neighbours, the
+/// first one becomes the centre. Neighbours are frames whose RMSD after superposition, weighted by `weights` (`None`:
+/// equal weights), is at most `cutoff`, Å.
+///
+/// The function stores the neighbours of at most `most_pairs` pairs, with 8 bytes each. If there are more pairs, it
+/// searches for the neighbours of each frame a second time when the frame joins a cluster. It works on `n_workers`
+/// threads. The result depends neither on their number nor on `most_pairs`.
 pub fn gromos(
     rows: &[&[f32]],
     n_atoms: usize,
@@ -52,7 +55,7 @@ pub fn gromos(
     clusters_of(&Scan { frames: &frames, pivots: &pivots, cutoff, n_workers }, most_pairs, monitor)
 }
 
-/// The clusters of the frames of a scan.
+/// Returns the clusters of the frames of a scan.
 pub(super) fn clusters_of(scan: &Scan<'_>, most_pairs: usize, monitor: &mut dyn Monitor) -> Result<Clusters> {
     let numbers: Vec<u32> = (0..scan.frames.len() as u32).collect();
     let groups = Groups::new(scan.frames, scan.pivots, numbers.clone());
@@ -71,17 +74,17 @@ pub(super) fn clusters_of(scan: &Scan<'_>, most_pairs: usize, monitor: &mut dyn 
     }
 }
 
-/// A way to the neighbours of frames that belong to no cluster yet.
+/// A method to find the neighbours of frames that belong to no cluster yet.
 trait Neighbourhoods {
-    /// The neighbours of a frame that have the label [`NONE`], in ascending order.
+    /// Returns the neighbours of a frame that have the label [`NONE`], in ascending order.
     fn of(&mut self, frame: u32, labels: &[u32], monitor: &mut dyn Monitor) -> Result<Vec<u32>>;
 
-    /// Subtracts frames, which have got a label, from the counts of their neighbours that have none.
+    /// Subtracts newly labelled frames from the counts of their neighbours that have no label.
     fn subtract(&mut self, frames: &[u32], labels: &[u32], counts: &mut [u32], monitor: &mut dyn Monitor)
     -> Result<()>;
 }
 
-/// Forms one cluster after the other.
+/// Forms one cluster after another.
 fn assign(
     mut counts: Vec<u32>,
     neighbourhoods: &mut impl Neighbourhoods,
@@ -89,7 +92,7 @@ fn assign(
 ) -> Result<Clusters> {
     let n_frames = counts.len();
     let (mut labels, mut centers) = (vec![NONE; n_frames], Vec::new());
-    // Counts only become smaller. The largest one is found by correcting what is on top.
+    // Counts only decrease. The loop finds the largest one by correcting the entry at the top of the heap.
     let mut heap: BinaryHeap<(u32, Reverse<u32>)> =
         counts.iter().zip(0..).map(|(count, frame)| (*count, Reverse(frame))).collect();
     let mut polled = Instant::now();
@@ -121,7 +124,7 @@ fn assign(
     Ok(Clusters { labels, centers })
 }
 
-/// Neighbours that are kept in memory.
+/// Neighbours stored in memory.
 struct Kept {
     lists: Lists,
 }
@@ -147,11 +150,11 @@ impl Neighbourhoods for Kept {
     }
 }
 
-/// Neighbours that are searched when they are needed, among the frames that are left.
+/// Neighbours that are searched on demand, among the frames without a label.
 struct SearchedAgain<'a> {
     scan: &'a Scan<'a>,
     groups: Groups,
-    /// Of each group, the frames that have no label.
+    /// A bit mask of the frames without a label, for each group.
     left: Vec<u16>,
 }
 
@@ -160,7 +163,7 @@ impl<'a> SearchedAgain<'a> {
         SearchedAgain { scan, groups, left: Vec::new() }
     }
 
-    /// Finds out which frames are left, and forgets the others once they are the larger part.
+    /// Determines which frames have no label. Removes the other frames once they are the majority.
     fn update(&mut self, labels: &[u32]) {
         let is_left = |id: &u32| labels[*id as usize] == NONE;
         let left: Vec<u32> = self.groups.ids().iter().copied().filter(is_left).collect();

@@ -1,22 +1,22 @@
-//! Lists of neighbours, as long as they fit into the memory that is allowed for them.
+//! Lists of neighbours, stored as long as they fit in the allowed memory.
 
-/// Number of neighbours of each frame, and the neighbours themselves if there are not too many.
+/// The number of neighbours of each frame, and the neighbours themselves if there are not too many.
 pub(super) struct Neighbours {
     pub counts: Vec<u32>,
     pub lists: Option<Lists>,
 }
 
-/// The neighbours of each frame: 4 bytes for each of them, so 8 bytes for a pair.
+/// The neighbours of each frame. Each neighbour takes 4 bytes, so each pair takes 8 bytes.
 pub(super) struct Lists {
     /// Earlier neighbours of each frame.
     earlier: Vec<Box<[u32]>>,
-    /// Later neighbours of all frames, one frame after the other.
+    /// Later neighbours of all frames, one frame after another.
     later: Vec<u32>,
-    /// Where those of each frame begin, and where the last ones end.
+    /// The start of each frame's later neighbours, followed by the end of all.
     starts: Vec<usize>,
 }
 
-/// Collects neighbours frame by frame.
+/// A collector of neighbours, frame by frame.
 pub(super) struct Collector {
     n_frames: usize,
     counts: Vec<u32>,
@@ -26,7 +26,7 @@ pub(super) struct Collector {
 }
 
 impl Collector {
-    /// Of so many frames, with room for the lists of `most_pairs` pairs.
+    /// Creates a collector for `n_frames` frames that stores the lists of up to `most_pairs` pairs.
     pub(super) fn new(n_frames: usize, most_pairs: usize) -> Self {
         let earlier = Some(Vec::with_capacity(n_frames));
         Collector { n_frames, counts: vec![0; n_frames], n_pairs: 0, most_pairs, earlier }
@@ -45,7 +45,7 @@ impl Collector {
         }
     }
 
-    /// The neighbours of all frames.
+    /// Returns the neighbours of all frames.
     pub(super) fn finish(self) -> Neighbours {
         let lists = self.earlier.map(|earlier| {
             let mut starts = vec![0; self.n_frames + 1];
@@ -67,7 +67,7 @@ impl Collector {
 }
 
 impl Lists {
-    /// The neighbours of a frame in ascending order.
+    /// Returns the neighbours of a frame in ascending order.
     pub(super) fn of(&self, frame: u32) -> impl Iterator<Item = u32> {
         let place = frame as usize;
         let later = &self.later[self.starts[place]..self.starts[place + 1]];

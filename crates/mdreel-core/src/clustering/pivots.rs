@@ -1,9 +1,9 @@
-//! Lower bounds of the distances of frames from their distances to a few pivots.
+//! Lower bounds of the distances between frames from their distances to a few pivots.
 //!
-//! The minimum RMSD d is a metric on shapes: rigid motions do not change the norm |A - B| that it minimises, so for the
-//! motions R and S that are optimal, d(A, C) <= |A - R S C| <= |A - R B| + |R B - R S C| = d(A, B) + d(B, C). Hence
-//! d(A, B) >= |d(A, P) - d(B, P)| for every pivot P. The first pivot is the shape of which all atoms are in one place.
-//! The distance from it is the radius of gyration. The other pivots are frames, each the farthest from those before it.
+//! The minimum RMSD d is a metric on shapes: rigid motions do not change the norm |A - B| that it minimises. For the
+//! optimal motions R and S, d(A, C) <= |A - R S C| <= |A - R B| + |R B - R S C| = d(A, B) + d(B, C). Hence d(A, B) >=
+//! |d(A, P) - d(B, P)| for every pivot P. The first pivot is the shape whose atoms all coincide. The distance from it
+//! is the radius of gyration. The other pivots are frames. Each of them is the frame farthest from the previous pivots.
 
 use std::ops::Range;
 
@@ -13,31 +13,32 @@ use crate::error::Result;
 use crate::pool::{Crew, Monitor, Shared, Worker, run_blocks};
 use crate::superpose::Reference;
 
-/// Frames between two looks at the clock.
+/// Number of frames between two calls of `tick`.
 const BLOCK: usize = 256;
-/// Number of frames from which on pivots that are frames are worth their time.
+/// Minimum number of frames for which pivots that are frames save time.
 const WORTHWHILE: usize = 512;
-/// Pivots that are frames.
+/// Number of pivots that are frames.
 const MOST: usize = 7;
-/// Part of the largest distance that may be lost in rounding: of the distances to float32, and of their difference.
+/// Fraction of the largest distance that may be lost in rounding: of the distances to float32, and of their difference.
 const ROUNDING: f64 = 1e-6;
 
-/// Distances of all frames from some pivots.
+/// Distances of all frames from the pivots.
 pub(super) struct Pivots {
-    /// Distances of all frames from each pivot, Å; NaN where no bound is known.
+    /// Distances of all frames from each pivot, Å. NaN if no bound is known.
     distances: Vec<Vec<f32>>,
-    /// Frames are no neighbours if their distances from a pivot differ by more.
+    /// Two frames are not neighbours if their distances from a pivot differ by more than this.
     reach: f32,
 }
 
 impl Pivots {
-    /// As many pivots as are worth their time.
+    /// Creates as many pivots as save time.
     pub(super) fn new(frames: &Frames<'_>, cutoff: f64, n_workers: usize, monitor: &mut dyn Monitor) -> Result<Self> {
         let n_frames = if frames.len() < WORTHWHILE { 0 } else { MOST };
         Pivots::with(frames, cutoff, n_frames, n_workers, monitor)
     }
 
-    /// The radius of gyration, and `n_pivots` frames or as many as differ.
+    /// Creates the pivot for the radius of gyration and up to `n_pivots` pivots that are frames. There are fewer if
+    /// fewer frames differ.
     pub(super) fn with(
         frames: &Frames<'_>,
         cutoff: f64,
@@ -50,12 +51,12 @@ impl Pivots {
         let mut distances: Vec<Vec<f32>> = vec![(0..frames.len()).map(radius).collect()];
         let mut nearest: Vec<f32> = distances[0].iter().map(|radius| radius + f32::INFINITY).collect();
         for _ in 0..n_pivots {
-            // NaN is no number to be farthest with; of several, the first frame is the pivot.
+            // A NaN distance is never the farthest. If several frames are equally far, the first one becomes the pivot.
             let farthest = nearest.iter().enumerate().filter(|(_, distance)| **distance > 0.0);
             let Some((pivot, _)) = farthest.reduce(|best, one| if one.1 > best.1 { one } else { best }) else { break };
             let mut found = distances_from(frames, pivot, n_workers, monitor)?;
             for ((distance, radius), nearest) in found.iter_mut().zip(&distances[0]).zip(&mut nearest) {
-                *distance += 0.0 * radius; // NaN where that is
+                *distance += 0.0 * radius; // NaN where the radius is NaN
                 *nearest = if *distance < *nearest { *distance } else { *nearest };
             }
             distances.push(found);
@@ -65,17 +66,17 @@ impl Pivots {
         Ok(Pivots { distances, reach: reach.next_up() })
     }
 
-    /// The largest difference of the distances of two neighbours from a pivot, Å.
+    /// Returns the largest difference of the distances of two neighbours from a pivot, Å.
     pub(super) fn reach(&self) -> f32 {
         self.reach
     }
 
-    /// The distances of a frame from all pivots, Å.
+    /// Returns the distances of a frame from all pivots, Å.
     pub(super) fn of(&self, frame: usize) -> Vec<f32> {
         self.distances.iter().map(|distances| distances[frame]).collect()
     }
 
-    /// The distances of up to sixteen frames from all pivots.
+    /// Returns the distances of up to sixteen frames from all pivots.
     pub(super) fn of_group(&self, ids: &[u32]) -> Distances {
         let lanes = |distances: &Vec<f32>| {
             Sixteen(std::array::from_fn(|lane| ids.get(lane).map_or(f32::NAN, |id| distances[*id as usize])))
@@ -86,7 +87,7 @@ impl Pivots {
     }
 }
 
-/// The smallest and the largest value; all numbers if one is none.
+/// Returns the smallest and the largest value, or an infinite range if one value is NaN.
 fn range(values: &[f32]) -> [f32; 2] {
     if values.iter().any(|value| value.is_nan()) {
         return [f32::NEG_INFINITY, f32::INFINITY];
@@ -95,7 +96,7 @@ fn range(values: &[f32]) -> [f32; 2] {
     values.iter().fold([f32::INFINITY, f32::NEG_INFINITY], ends)
 }
 
-/// The distances of all frames from one of them.
+/// Computes the distances of all frames from one of them.
 fn distances_from(frames: &Frames<'_>, pivot: usize, n_workers: usize, monitor: &mut dyn Monitor) -> Result<Vec<f32>> {
     let reference = frames.reference(pivot)?;
     let mut distances = Vec::with_capacity(frames.len());

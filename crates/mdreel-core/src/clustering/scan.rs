@@ -1,4 +1,4 @@
-//! Search for the neighbours of frames on several threads.
+//! Multithreaded search for the neighbours of frames.
 
 use super::frames::{Frames, Padded};
 use super::groups::Groups;
@@ -9,33 +9,33 @@ use crate::error::Result;
 use crate::pool::{Crew, Monitor, Shared, Worker, run_blocks};
 use crate::superpose::Reference;
 
-/// Rows that are compared with a group while it is in the cache.
+/// Number of rows that are compared with a group while it is in the cache.
 const ROWS: usize = 8;
-/// Groups between two looks at the clock.
+/// Number of groups between two calls of `tick`.
 const PORTION: usize = 64;
 
-/// Which frames of the groups rows are compared with.
+/// The frames of the groups with which rows are compared.
 #[derive(Clone, Copy)]
 pub(super) enum Wanted<'a> {
-    /// Those before the row.
+    /// The frames before the row.
     Earlier,
-    /// Those whose bit in the group is set.
+    /// The frames whose bit in the group is set.
     These(&'a [u16]),
 }
 
-/// The frames and the cutoff.
+/// A search among frames with a cutoff.
 pub(super) struct Scan<'a> {
     pub frames: &'a Frames<'a>,
     pub pivots: &'a Pivots,
-    /// Å.
+    /// Cutoff in Å.
     pub cutoff: f64,
     pub n_workers: usize,
 }
 
 impl Scan<'_> {
-    /// Finds the neighbours of each row among the wanted frames of the groups, in ascending order, and hands them to
-    /// `merge` with the row, row after row. If there are `parts`, the groups are searched part by part, so that
-    /// threads can share a row, and each part is handed over on its own.
+    /// Finds the neighbours of each row among the wanted frames of the groups, in ascending order. Calls `merge` with
+    /// each row and its neighbours, in row order. If there are several `parts`, the function divides the groups into
+    /// parts, so that threads can share a row. It then calls `merge` for each part separately.
     pub(super) fn run(
         &self,
         rows: &[u32],
@@ -77,7 +77,7 @@ struct Searcher<'a> {
 impl Worker for Searcher<'_> {
     type Output = Vec<(u32, Vec<u32>)>;
 
-    /// Lists of all frames may wait.
+    /// The limit is low because the waiting lists can contain all frames.
     const AHEAD: usize = 4;
 
     fn work(&mut self, block: usize, shared: &Shared, tick: &mut dyn FnMut()) -> Result<Self::Output> {
@@ -127,7 +127,7 @@ impl Searcher<'_> {
         Row { points, half_moment, distances: self.scan.pivots.of(number) }
     }
 
-    /// Adds the neighbours of a row in a group, after deciding those that are undecided.
+    /// Adds the neighbours of a row in a group to `found`. Computes the RMSD of the undecided frames.
     fn add(
         &mut self,
         decision: Decision,
@@ -148,8 +148,8 @@ impl Searcher<'_> {
         Ok(())
     }
 
-    /// Whether the RMSD of the earlier of two frames from the later one is at most the cutoff. `reference` keeps the
-    /// row as a reference.
+    /// Returns whether the RMSD of the earlier of two frames to the later one is at most the cutoff. `reference` caches
+    /// the row as a reference.
     fn is_near(&mut self, row: u32, other: u32, reference: &mut Option<Reference>) -> Result<bool> {
         let (frames, columns) = (self.scan.frames, &mut self.columns);
         let rmsd = if other < row {
@@ -165,7 +165,7 @@ impl Searcher<'_> {
     }
 }
 
-/// The bits of those numbers, which ascend, that are below another one.
+/// Returns a bit mask of the numbers below `row`. `ids` must ascend.
 fn earlier(ids: &[u32], row: u32) -> u16 {
     let n_earlier = if ids[ids.len() - 1] < row { ids.len() } else { ids.partition_point(|id| *id < row) };
     debug_assert!(n_earlier <= WIDTH);

@@ -1,44 +1,46 @@
-//! Neighbours that bounds and single precision can tell, with a margin for every rounding error.
+//! Decisions about neighbours from bounds and single precision, with a margin for every rounding error.
 //!
-//! For centred frames A and B, times the roots of their weights, let m be half the sum of all squares and λ the largest
-//! eigenvalue of the key matrix of M = Aᵀ B. The RMSD d obeys `W d² = 2 (m - λ)` with the sum W of the weights, so
-//! `d <= c` is `λ >= m - W c² / 2`. M is computed here in float32. Let u = 2⁻²⁴ be its rounding error:
+//! Let A and B be centred frames, times the square roots of their weights. Let m be half the sum of all squares, and λ
+//! the largest eigenvalue of the key matrix of M = Aᵀ B. The RMSD d satisfies `W d² = 2 (m - λ)` with the sum W of the
+//! weights, so `d <= c` is equivalent to `λ >= m - W c² / 2`. This module computes M in float32. Let u = 2⁻²⁴ be its
+//! rounding error:
 //!
-//! * A coordinate is rounded by a part u of itself, and its centre is wrong by at most u times the radius of gyration.
-//!   Either frame then differs by at most (1 + √3) u |A|.
-//! * [`CHUNK`] products are added up in float32, which is wrong by at most a part 64 u / (1 - 64 u) of the sum of their
-//!   magnitudes. Chunks are added up in float64.
-//! * So M is wrong by less than 69.7 u |A| |B| in the Frobenius norm, with |A| |B| <= m. λ is the largest trace of R M
-//!   over rotations R, and changes by at most √3 times that: by less than 120.8 u m. [`MARGIN`] is 128 u. The rest
-//!   exceeds by far what float64 loses here and in the RMSD itself.
+//! * The relative rounding error of a coordinate is u, and the error of its centre is at most u times the radius of
+//!   gyration. Each frame then differs by at most (1 + √3) u |A|.
+//! * [`CHUNK`] products are added in float32. The error of this sum is at most a fraction 64 u / (1 - 64 u) of the sum
+//!   of their magnitudes. Chunks are added in float64.
+//! * The error of M is therefore less than 69.7 u |A| |B| in the Frobenius norm, with |A| |B| <= m. λ is the largest
+//!   trace of R M over rotations R, and changes by at most √3 times that: by less than 120.8 u m. [`MARGIN`] is 128 u.
+//!   The difference is much larger than the float64 rounding errors in this module and in the RMSD itself.
 //!
-//! No eigenvalue is computed. Let P be the characteristic polynomial, of which all roots are real, and x a number. If P
-//! and its derivatives are positive at x, Taylor's series is positive at all numbers from x on, so λ < x. If one of
-//! them is negative at x, λ > x: were no root above x, P would be a product of factors that are not negative at x, and
-//! so would be all terms of its derivatives. Pairs for which neither holds within the margin stay undecided.
+//! The module does not compute eigenvalues. Let P be the characteristic polynomial, whose roots are all real, and let x
+//! be a number. If P and its derivatives are positive at x, Taylor's series is positive at all numbers from x on, so
+//! `λ < x`. If one of them is negative at x, then `λ > x`: if no root were above x, P would be a product of factors that
+//! are not negative at x, and so would be all terms of its derivatives. Pairs for which neither holds within the margin
+//! stay undecided.
 
 use super::groups::Groups;
 use super::lanes::{Distances, Sixteen, WIDTH};
 use crate::simd::{Lanes, Level, Operation};
 
-/// Atoms whose products are added up in single precision.
+/// Number of atoms whose products are added in single precision.
 const CHUNK: usize = 64;
 /// Bound on the error of the largest eigenvalue, relative to half the sum of the squares of both frames.
 const MARGIN: f64 = 128.0 / (1u64 << 24) as f64;
-/// More than rounding does to the polynomial in float64, where no term exceeds some units.
+/// Upper limit of the float64 rounding error of the polynomial, in which no term exceeds a few units.
 const ROUNDING: f64 = 1e-12;
 
 /// A frame that is compared with groups.
 pub(super) struct Row {
-    /// Centred positions, times the roots of their weights, Å.
+    /// Centred positions, times the square roots of their weights, Å.
     pub points: Vec<[f32; 3]>,
-    /// Half the sum of their squares.
+    /// Half the sum of the squares of `points`.
     pub half_moment: f64,
     /// Distances from the pivots, Å.
     pub distances: Vec<f32>,
 }
 
-/// What is known about a row and the frames of a group, a bit for each frame.
+/// The decisions about a row and the frames of a group, with one bit per frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Decision {
     /// Frames that are neighbours.
@@ -47,7 +49,7 @@ pub(super) struct Decision {
     pub undecided: u16,
 }
 
-/// The cutoff in the terms of this module.
+/// The cutoff in the quantities of this module.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     /// Half the square of the cutoff times the sum of the weights, Å².
@@ -56,22 +58,22 @@ pub(super) struct Limits {
     pub reach: f32,
 }
 
-/// Room for the work on a tile of rows.
+/// Buffers for a tile of rows.
 #[derive(Default)]
 pub(super) struct Room(Vec<[[f64; WIDTH]; 9]>);
 
-/// Rows, and the frames of a group that they are compared with.
+/// Rows, and the group of frames with which they are compared.
 pub(super) struct Comparison<'a> {
     pub limits: Limits,
     pub rows: &'a [Row],
     pub groups: &'a Groups,
     pub group: usize,
-    /// For each row, the frames that count.
+    /// The frames that each row is compared with, as a bit mask.
     pub wanted: &'a [u16],
 }
 
 impl Comparison<'_> {
-    /// Replaces `decisions` by those on each row.
+    /// Replaces `decisions` by the decisions for each row.
     pub(super) fn decide(self, level: Level, room: &mut Room, decisions: &mut Vec<Decision>) {
         room.0.clear();
         room.0.resize(self.rows.len(), [[0.0; WIDTH]; 9]);
@@ -95,7 +97,7 @@ struct Screen<'a> {
     decisions: &'a mut [Decision],
 }
 
-/// The work with so many float32 at a time, which may be multiplied and added in one step.
+/// The computation with `N` float32 values at a time. If `FUSED`, it uses fused multiply-add.
 struct Wide<'a, const N: usize, const FUSED: bool>(Screen<'a>);
 
 impl<const N: usize, const FUSED: bool> Operation for Wide<'_, N, FUSED> {
@@ -139,7 +141,7 @@ impl<const N: usize, const FUSED: bool> Operation for Wide<'_, N, FUSED> {
     }
 }
 
-/// Frames that no bound rules out.
+/// Returns a bit mask of the frames that no bound rules out.
 #[inline(always)]
 fn within_reach(row: &[f32], distances: &Distances, reach: f32) -> u16 {
     for (distance, [low, high]) in row.iter().zip(&distances.ranges) {
@@ -150,7 +152,7 @@ fn within_reach(row: &[f32], distances: &Distances, reach: f32) -> u16 {
     let mut beyond = [0u16; WIDTH];
     for (distance, Sixteen(others)) in row.iter().zip(&distances.each) {
         for lane in 0..WIDTH {
-            // NaN is not beyond.
+            // A NaN distance rules out nothing.
             beyond[lane] |= u16::from((*distance - others[lane]).abs() > reach);
         }
     }
@@ -161,7 +163,7 @@ fn within_reach(row: &[f32], distances: &Distances, reach: f32) -> u16 {
     within
 }
 
-/// The sums of the products of a row with `N` frames from the lane `part` on.
+/// Returns the sums of the products of a row with `N` frames from the lane `part` on.
 #[inline(always)]
 #[expect(clippy::needless_range_loop, reason = "vector instructions: with iterators it takes ten times as long")]
 fn sums<const N: usize, const FUSED: bool>(row: &[[f32; 3]], columns: &[[Sixteen; 3]], part: usize) -> [[f32; N]; 9] {
@@ -179,7 +181,8 @@ fn sums<const N: usize, const FUSED: bool>(row: &[[f32; 3]], columns: &[[Sixteen
     sums
 }
 
-/// Which frames of a group are certainly no neighbours of a row, and which certainly are.
+/// Returns bit masks of the frames of a group that are certainly not neighbours of a row, and of those that certainly
+/// are.
 #[inline(always)]
 fn compare(products: &[[f64; WIDTH]; 9], half_moment: f64, others: &[f64; WIDTH], half_square: f64) -> (u16, u16) {
     let (mut lowest, mut highest) = ([0.0; WIDTH], [0.0; WIDTH]);
@@ -210,14 +213,15 @@ fn compare(products: &[[f64; WIDTH]; 9], half_moment: f64, others: &[f64; WIDTH]
     }
     let (mut far, mut near) = (0, 0);
     for lane in 0..WIDTH {
-        // NaN, where single precision does not suffice, is neither.
+        // NaN marks frames for which single precision is not sufficient. They are neither far nor near.
         far |= u16::from(lowest[lane] > ROUNDING) << lane;
         near |= u16::from(highest[lane] < -ROUNDING) << lane;
     }
     (far, near)
 }
 
-/// The smallest of `x⁴ + c2 x² + c1 x + c0` and its derivatives. The second and third derivatives are divided by constants.
+/// Returns the smallest of `x⁴ + c2 x² + c1 x + c0` and its derivatives. The second and third derivatives are divided
+/// by constants.
 #[inline(always)]
 fn least(x: f64, c2: f64, c1: f64, c0: f64) -> f64 {
     let lesser = |a: f64, b: f64| if a < b { a } else { b };

@@ -8,16 +8,18 @@ use crate::pool::{Crew, Monitor, Shared, Worker, run_blocks};
 use crate::simd::Level;
 use crate::superpose::Reference;
 
-/// Frames of a block, which are also those between two looks at the clock.
+/// Number of frames in a block, and between two calls of `tick`.
 const BLOCK: usize = 64;
 
-/// The positions of each of the frames in `rows` after superposition on `reference`, weighted by `weights` (`None`:
-/// equal weights): x, y and z of one atom after the other, Å, relative to the centre of the reference, times the root
-/// of the share of the weight of the atom. The square of the distance between two of these rows is thus the weighted
-/// mean square deviation of the two frames as they are superposed on the reference.
+/// Returns the positions of each of the frames in `rows` after superposition on `reference`, weighted by `weights`
+/// (`None`: equal weights).
 ///
-/// Each row of `rows` has x, y and z of `n_atoms` atoms; further numbers are ignored. `n_workers` threads superpose them.
-/// Returns an error if the shapes do not match, or a coordinate is not finite.
+/// The result contains x, y and z of one atom after another, Å, relative to the centre of the reference. Each position
+/// is multiplied by the square root of the atom's fraction of the total weight. The square of the distance between two
+/// of these rows is therefore the weighted mean square deviation of the two frames, both superposed on the reference.
+///
+/// Each row of `rows` contains x, y and z of `n_atoms` atoms; the function ignores further numbers. It works on
+/// `n_workers` threads. Returns an error if the shapes do not match, or a coordinate is not finite.
 pub fn superposed_rows(
     rows: &[&[f32]],
     n_atoms: usize,
@@ -53,7 +55,7 @@ struct Superposer<'a> {
 impl Worker for Superposer<'_> {
     type Output = Vec<f32>;
 
-    /// Each block is a part of a copy of all frames.
+    /// The limit is low because each block is part of a copy of all frames.
     const AHEAD: usize = 4;
 
     fn work(&mut self, block: usize, shared: &Shared, tick: &mut dyn FnMut()) -> Result<Vec<f32>> {

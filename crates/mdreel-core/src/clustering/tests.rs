@@ -22,7 +22,7 @@ fn matrix_of(frames: &[Frame], weights: Option<&[f64]>) -> Vec<f64> {
     distance_matrix(&positions, frames[0].len(), weights, true, 1, &mut Unattended).unwrap()
 }
 
-/// The definition, on the matrix of all pairs.
+/// Implements the definition with the matrix of all pairs.
 fn oracle(matrix: &[f64], n_frames: usize, cutoff: f64) -> Clusters {
     let near = |i: usize, j: usize| i != j && matrix[i * n_frames + j] <= cutoff;
     let (mut labels, mut centers) = (vec![u32::MAX; n_frames], Vec::new());
@@ -55,7 +55,7 @@ fn clusters(
     clusters_of(&Scan { frames: &frames, pivots: &pivots, cutoff, n_workers }, most_pairs, &mut Unattended)
 }
 
-/// Frames near a few shapes, some of them the same, each moved.
+/// Generates frames near a few shapes. Some frames have the same shape, and each frame is moved.
 fn shapes(n_atoms: usize) -> impl Strategy<Value = Vec<Frame>> {
     let shape = prop::collection::vec(prop::array::uniform3(-9f32..9.0), n_atoms);
     let frame = (0usize..4, 0usize..4, prop::array::uniform3(-20f32..20.0), prop::array::uniform3(-1f32..1.0), 0u64..9);
@@ -68,7 +68,7 @@ fn shapes(n_atoms: usize) -> impl Strategy<Value = Vec<Frame>> {
                 .iter()
                 .map(|point| {
                     let at: [f32; 3] = std::array::from_fn(|k| point[k] + 0.3 * size as f32 * random());
-                    // Half a turn around the axis.
+                    // This is half a turn around the axis.
                     let along = 2.0 * (at[0] * x + at[1] * y + at[2] * z);
                     [along * x - at[0] + shift[0], along * y - at[1] + shift[1], along * z - at[2] + shift[2]]
                 })
@@ -78,7 +78,7 @@ fn shapes(n_atoms: usize) -> impl Strategy<Value = Vec<Frame>> {
     })
 }
 
-/// Numbers between -1 and 1.
+/// Returns a generator of pseudorandom numbers between -1 and 1.
 fn noise(seed: u64) -> impl FnMut() -> f32 {
     let mut state = seed.wrapping_mul(2862933555777941757).wrapping_add(3037000493);
     move || {
@@ -87,7 +87,7 @@ fn noise(seed: u64) -> impl FnMut() -> f32 {
     }
 }
 
-/// A chain that moves steadily from one shape to another.
+/// Returns a chain that moves steadily from one shape to another.
 fn path(n_frames: usize, n_atoms: usize) -> Vec<Frame> {
     let mut random = noise(3);
     let ends: Vec<[Frame; 2]> = vec![std::array::from_fn(|_| {
@@ -112,7 +112,7 @@ proptest! {
         let matrix = matrix_of(&frames, weights);
         let mut sorted = matrix.clone();
         sorted.sort_by(f64::total_cmp);
-        // The RMSD of a pair, so that the last bit decides the comparison.
+        // The cutoff is the RMSD of a pair, so that the last bit decides the comparison.
         let cutoff = sorted[(which * (sorted.len() - 1) as f64) as usize];
         for cutoff in [cutoff, cutoff.next_down().max(0.0)] {
             let expected = oracle(&matrix, frames.len(), cutoff);
@@ -177,7 +177,7 @@ fn one_frame_or_none_and_frames_of_one_atom_have_clusters() {
     assert_eq!(all, Clusters { labels: vec![0; 40], centers: vec![0] });
 }
 
-/// What each instruction set tells, against the exact distances; returns how many pairs are undecided.
+/// Checks the decisions of an instruction set against the exact distances. Returns the number of undecided pairs.
 fn undecided(frames: &[Frame], level: Level, cutoff: f64) -> usize {
     let (rows, n_atoms) = (flat(frames), frames[0].len());
     let rows: Vec<&[f32]> = rows.iter().map(Vec::as_slice).collect();

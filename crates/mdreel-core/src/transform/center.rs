@@ -1,4 +1,4 @@
-//! Centring: moves all atoms so that the centre of some atoms is at a given point.
+//! Centring: moves all atoms so that the centre of a group of atoms is at a given point.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use super::{Compounds, Mover, Transform, cell_of, difference, position, set_posi
 use crate::error::{Error, Result};
 use crate::frame::FrameBatch;
 
-/// Where a centre is moved to.
+/// The target of a centre.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Target {
     /// The middle of the cell.
@@ -16,7 +16,7 @@ pub enum Target {
     Point([f64; 3]),
 }
 
-/// Moves all atoms so that the centre of a group is at a target.
+/// A transformation that moves all atoms so that the centre of a group is at a target.
 #[derive(Debug, Clone)]
 pub struct Center {
     group: Arc<Compounds>,
@@ -25,8 +25,8 @@ pub struct Center {
 }
 
 impl Center {
-    /// Creates the transformation for a group, which is one compound. Where `is_wrapped`, its centre is that of its
-    /// atoms as they are in the cell.
+    /// Creates the transformation for a group, which must be a single compound. If `is_wrapped`, the centre is computed
+    /// from the atoms' images in the primary cell.
     pub fn new(group: Compounds, target: Target, is_wrapped: bool) -> Result<Self> {
         if group.ranges().count() != 1 {
             return Err(Error::mismatch("one group is centred, not several"));

@@ -1,11 +1,11 @@
-//! Compounds: atoms that stay together, for example in a molecule.
+//! Compounds: groups of atoms that stay together, for example molecules.
 
 use std::ops::Range;
 
 use super::sum;
 use crate::error::{Error, Result};
 
-/// Groups of atoms, each moved as one, with the weights of their centres.
+/// Groups of atoms, each moved as a unit, with the weights for their centres.
 #[derive(Debug, Clone)]
 pub struct Compounds {
     atoms: Vec<u32>,
@@ -13,20 +13,20 @@ pub struct Compounds {
     weights: Option<Vec<f64>>,
 }
 
-/// Those of which all atoms are there: where among the atoms, and their places and weights.
+/// The compounds whose atoms are all in the frames, with the positions of these atoms in the frames, and their weights.
 #[derive(Debug)]
 pub(super) struct Present {
-    /// For each atom its place in the frames.
+    /// The position of each atom in the frames.
     pub places: Vec<u32>,
-    /// Which atoms each compound has, here and in all compounds.
+    /// The atoms of each compound: their range in `places`, and their range among the atoms of all compounds.
     pub ranges: Vec<(Range<usize>, Range<usize>)>,
     weights: Option<Vec<f64>>,
 }
 
 impl Compounds {
-    /// Creates the transformation for `atoms`, one compound behind the other, each up to one of the `ends`. Weights are
-    /// those of the atoms; `None`: all alike. Returns an error if a compound is empty or has no weight, or an atom is
-    /// in several.
+    /// Creates compounds from `atoms`, one compound after another. Each compound extends to the next of the `ends`.
+    /// `weights` contains the weight of each atom; `None` gives all atoms equal weights. Returns an error if a compound
+    /// is empty or has no weight, or if an atom is in several compounds.
     pub fn new(atoms: Vec<u32>, ends: Vec<usize>, weights: Option<Vec<f64>>) -> Result<Self> {
         let mismatch = |message: String| Err(Error::mismatch(message));
         if ends.last().copied().unwrap_or(0) != atoms.len() || atoms.is_empty() {
@@ -54,18 +54,18 @@ impl Compounds {
         Ok(compounds)
     }
 
-    /// All atoms, one compound behind the other.
+    /// Returns all atoms, one compound after another.
     pub(crate) fn atoms(&self) -> &[u32] {
         &self.atoms
     }
 
-    /// Which atoms each has.
+    /// Returns the range of atoms of each compound.
     pub(super) fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(self.ends.iter().copied()).map(|(start, end)| start..end.max(start))
     }
 
-    /// Adds to `wanted`, which ascend, the other atoms of the compounds that they are in.
+    /// Adds to `wanted`, which must ascend, all atoms of the compounds that contain one of them.
     pub(super) fn complete(&self, wanted: &mut Vec<u32>) {
         let n_wanted = wanted.len();
         for range in self.ranges() {
@@ -76,7 +76,7 @@ impl Compounds {
         }
     }
 
-    /// Those of which all atoms are among `atoms`, which ascend.
+    /// Returns the compounds whose atoms are all among `atoms`, which must ascend.
     pub(super) fn present(&self, atoms: &[u32]) -> Present {
         let mut present = Present { places: Vec::new(), ranges: Vec::new(), weights: None };
         let mut weights = Vec::new();
@@ -97,7 +97,7 @@ impl Compounds {
 }
 
 impl Present {
-    /// The centre of the compound that has `range`, at these positions of its atoms.
+    /// Returns the centre of the compound with the given range, for the given positions of its atoms.
     pub(crate) fn center(&self, range: &Range<usize>, positions: impl Iterator<Item = [f64; 3]>) -> [f64; 3] {
         match &self.weights {
             None => {

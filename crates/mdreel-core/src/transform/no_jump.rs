@@ -5,20 +5,22 @@ use crate::error::{Error, Result};
 use crate::frame::FrameBatch;
 use crate::periodic::Periodic;
 
-/// What is kept from frame to frame. Where the cell does not change, both give the same path.
+/// The definition of an unwrapped path. Both schemes give the same path if the cell does not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scheme {
-    /// The cell that an atom is in, counted in vectors of the cell: that of the image nearest to its last place in
-    /// fractions of the cell (Kulke and Vermaas, J. Chem. Theory Comput. 18 (2022) 6161, eq. B6, which rounds
-    /// fractions: that is the nearest image while no angle is far from 90 degrees).
+    /// The scheme tracks the cell that contains an atom, counted in cell vectors. In each frame, it chooses the image
+    /// nearest to the previous position in fractional coordinates (Kulke and Vermaas, J. Chem. Theory Comput. 18 (2022)
+    /// 6161, eq. B6). That equation rounds fractional coordinates, which gives the nearest image as long as no angle is
+    /// far from 90 degrees.
     Lattice,
-    /// How far it goes: the shortest vectors from each frame to the next add up (von Bülow, Bullerjahn and Hummer,
-    /// J. Chem. Phys. 153 (2020) 021101). Where the cell fluctuates, an atom that is far away does not with it.
+    /// The scheme tracks the displacement of an atom and adds up the shortest vectors from each frame to the next (von
+    /// Bülow, Bullerjahn and Hummer, J. Chem. Phys. 153 (2020) 021101). If the cell fluctuates, an atom far from the
+    /// origin does not fluctuate with it.
     Toroidal,
 }
 
 impl Scheme {
-    /// The choice of that name.
+    /// Returns the scheme with the given name.
     pub fn from_name(name: &str) -> Result<Self> {
         match name {
             "lattice" => Ok(Scheme::Lattice),
@@ -31,14 +33,15 @@ impl Scheme {
 /// The path of one atom through cells.
 #[derive(Debug, Clone, Copy)]
 pub struct Path {
-    /// Where it was: in fractions of the cell, with its jumps undone; or as it was stored.
+    /// The previous position: in fractional coordinates with all jumps removed (lattice scheme), or as stored (toroidal
+    /// scheme).
     before: [f64; 3],
-    /// Its position, with all jumps undone, Å.
+    /// The current position with all jumps removed, Å.
     now: [f64; 3],
 }
 
 impl Path {
-    /// Begins where the atom is, in this cell.
+    /// Creates a path that begins at the atom's position in the given cell.
     pub(crate) fn new(scheme: Scheme, cell: &Periodic, at: [f64; 3]) -> Self {
         match scheme {
             Scheme::Lattice => Path { before: cell.fractions(at), now: at },
@@ -46,7 +49,7 @@ impl Path {
         }
     }
 
-    /// Goes on to where the atom is stored in the next frame. Returns where it is.
+    /// Continues the path to the atom's stored position in the next frame. Returns the position with all jumps removed.
     pub(crate) fn follow(&mut self, scheme: Scheme, cell: &Periodic, at: [f64; 3]) -> [f64; 3] {
         match scheme {
             Scheme::Lattice => {
@@ -64,7 +67,8 @@ impl Path {
     }
 }
 
-/// Undoes the jumps of all atoms across boundaries, from the first frame that is read on.
+/// A transformation that removes the jumps of all atoms across periodic boundaries, beginning with the first frame that
+/// is read.
 #[derive(Debug, Clone, Copy)]
 pub struct NoJump(pub Scheme);
 
@@ -86,7 +90,7 @@ impl Transform for NoJump {
 
 struct NoJumpMover {
     scheme: Scheme,
-    /// The frame that was last seen.
+    /// The number of the last frame.
     last: Option<u64>,
     paths: Vec<Path>,
 }

@@ -2,21 +2,21 @@
 
 use crate::error::{Error, Result};
 
-/// Trees of bonds that connect all atoms of molecules, breadth first from the root of each molecule.
+/// Trees of bonds that connect all atoms of molecules, in breadth-first order from the root of each molecule.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SpanningForest {
-    /// The atoms, one molecule after the other, parents before their children.
+    /// The atoms, one molecule after another. Parents come before their children.
     pub atoms: Vec<u32>,
     /// The end of each molecule in `atoms`.
     pub ends: Vec<u64>,
-    /// For each atom the position of its parent in `atoms`. A root is its own parent.
+    /// The position of each atom's parent in `atoms`. A root is its own parent.
     pub parents: Vec<u64>,
 }
 
 impl SpanningForest {
     /// Returns the trees of the molecules to which the roots belong, in the order of the roots. Atoms at the same
-    /// distance from the root ascend, and the parent of an atom is the first one that is bonded to it. Returns an error
-    /// if there are not as many atoms as a bond or a root names, or if a molecule has two roots.
+    /// distance from the root ascend. The parent of an atom is the first atom in this order that is bonded to it.
+    /// Returns an error if a bond or a root names an atom that does not exist, or if a molecule has two roots.
     pub fn new(n_atoms: usize, bonds: &[[u32; 2]], roots: &[u32]) -> Result<Self> {
         if let Some(&atom) = bonds.as_flattened().iter().chain(roots).find(|&&atom| atom as usize >= n_atoms) {
             return Err(Error::mismatch(format!("a bond or a molecule has atom {atom} of {n_atoms}")));
@@ -53,7 +53,7 @@ impl SpanningForest {
     }
 }
 
-/// Where the neighbours of each atom begin, and the end of all; and the neighbours of all atoms.
+/// Returns the start of each atom's neighbours, followed by the end of all, and the neighbours of all atoms.
 fn neighbours(n_atoms: usize, bonds: &[[u32; 2]]) -> (Vec<usize>, Vec<u32>) {
     let mut starts = vec![0; n_atoms + 1];
     bonds.as_flattened().iter().for_each(|&atom| starts[atom as usize + 1] += 1);
@@ -75,7 +75,7 @@ mod tests {
 
     use super::*;
 
-    /// The distance of each atom from a root along bonds, by passes over all bonds.
+    /// Computes the distance of each atom from a root along bonds, with repeated passes over all bonds.
     fn distances(n_atoms: usize, bonds: &[[u32; 2]], root: u32) -> Vec<Option<u32>> {
         let mut found = vec![None; n_atoms];
         found[root as usize] = Some(0);

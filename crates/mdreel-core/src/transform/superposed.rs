@@ -8,7 +8,7 @@ use crate::frame::{FrameBatch, Quantity};
 use crate::simd::Level;
 use crate::superpose::Reference;
 
-/// Moves and turns all atoms; velocities and forces turn with them. The cell stays as it is.
+/// A transformation that shifts and rotates all atoms. It also rotates velocities and forces. The cell does not change.
 #[derive(Debug, Clone)]
 pub struct Superposed {
     atoms: Arc<Vec<u32>>,
@@ -16,8 +16,9 @@ pub struct Superposed {
 }
 
 impl Superposed {
-    /// Creates the transformation for `atoms`, which ascend, on `reference` (Å), weighted by `weights` (`None`: equal
-    /// weights). Returns an error if there are none, or numbers differ, or are not finite.
+    /// Creates the transformation that superposes `atoms`, which must ascend, on `reference` (Å), weighted by `weights`
+    /// (`None`: equal weights). Returns an error if there are no atoms, if the numbers of atoms differ, or if values
+    /// are not finite.
     pub fn new(atoms: Vec<u32>, reference: &[[f64; 3]], weights: Option<&[f64]>) -> Result<Self> {
         if atoms.len() != reference.len() {
             let message = format!("the reference has {} atoms, {} are superposed on it", reference.len(), atoms.len());

@@ -30,7 +30,7 @@ fn frames_of(batch: &FrameBatch) -> Vec<Vec<[f64; 3]>> {
         .collect()
 }
 
-/// Frames of all atoms, transformed.
+/// Transforms frames that contain all atoms.
 fn moved(transform: &dyn Transform, frames: &[Frame], cells: &[Option<UnitCell>]) -> Result<Vec<Vec<[f64; 3]>>> {
     let atoms: Vec<u32> = (0..frames[0].len() as u32).collect();
     let mut batch = batch(frames, cells);
@@ -46,7 +46,7 @@ fn cells() -> impl Strategy<Value = UnitCell> {
     ]
 }
 
-/// A chain of atoms a few Å from one another, and images of the cell by which each is moved.
+/// Generates a chain of atoms a few Å apart, and images of the cell by which each atom is moved.
 fn chain() -> impl Strategy<Value = Vec<([f32; 3], [i32; 3])>> {
     prop::collection::vec((prop::array::uniform3(-2f32..2.0), prop::array::uniform3(-2i32..3)), 1..20)
 }
@@ -73,7 +73,7 @@ fn near(found: &[[f64; 3]], expected: &[[f64; 3]]) -> bool {
     found.iter().flatten().zip(expected.iter().flatten()).all(|(a, b)| (a - b).abs() < 1e-4)
 }
 
-/// A frame turned about z and shifted.
+/// Rotates a frame about z and shifts it.
 fn turned(frame: &Frame, degrees: f32, shift: [f32; 3]) -> Frame {
     let (sine, cosine) = degrees.to_radians().sin_cos();
     let turn = |[x, y, z]: [f32; 3]| [cosine * x - sine * y + shift[0], sine * x + cosine * y + shift[1], z + shift[2]];
@@ -92,7 +92,7 @@ proptest! {
         let superposed = Superposed::new(fitted, &reference, None).unwrap();
         let found = moved(&superposed, &[turned(&frame, degrees, shift)], &[None]).unwrap();
         let expected: Vec<[f64; 3]> = frame.iter().map(|point| point.map(f64::from)).collect();
-        // Few atoms may lie nearly on a line, about which the turn is not well known.
+        // A few atoms may lie nearly on a line. The rotation about this line is then not well determined.
         let apart = found[0].iter().zip(&expected).step_by(2).flat_map(|(a, b)| (0..3).map(move |k| (a[k] - b[k]).abs()));
         prop_assert!(apart.fold(0.0, f64::max) < 1e-3);
     }
@@ -180,7 +180,7 @@ proptest! {
 #[test]
 fn schemes_differ_where_the_cell_changes() {
     let cube = |a: f32| Some(UnitCell::Dimensions([a, a, a, 90.0, 90.0, 90.0]));
-    // The atom leaves the cell on the right; then the cell grows, while the atom in it stays where it is.
+    // The atom leaves the cell on the right. Then the cell grows, while the atom in it does not move.
     let frames = [vec![[9.0, 5.0, 5.0]], vec![[1.0, 5.0, 5.0]], vec![[1.0, 5.0, 5.0]]];
     let cells = [cube(10.0), cube(10.0), cube(12.0)];
     let x = |scheme| moved(&NoJump(scheme), &frames, &cells).unwrap().map_last();

@@ -1,4 +1,4 @@
-//! Source that transforms its frames while they are read.
+//! A source that transforms its frames while they are read.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,8 +11,8 @@ use crate::source::damage::Damage;
 use crate::source::{AtomSelection, LocatedFrames, Reader, Source};
 use crate::span::{Recorder, SpanKind};
 
-/// A trajectory whose frames are transformed. Its reader also reads the atoms that the transformation needs.
-/// Frames are no longer those that are stored: no bytes of them can be copied.
+/// A trajectory whose frames are transformed. Its reader also reads the atoms that the transformations need. The frames
+/// differ from the stored ones, so their bytes cannot be copied.
 pub struct Transformed {
     inner: Arc<dyn Source>,
     transforms: Vec<Arc<dyn Transform>>,
@@ -20,7 +20,8 @@ pub struct Transformed {
 }
 
 impl Transformed {
-    /// `inner`, transformed by one after the other. Returns an error if it does not have the atoms that they name.
+    /// Creates a source that applies the transformations to `inner` in order. Returns an error if `inner` does not
+    /// contain the atoms that they name.
     pub fn new(inner: Arc<dyn Source>, transforms: Vec<Arc<dyn Transform>>) -> Result<Self> {
         for transform in &transforms {
             let last = transform.named().iter().max().copied();
@@ -29,7 +30,7 @@ impl Transformed {
         Ok(Transformed { inner, transforms, selections: Selections::default() })
     }
 
-    /// The selected atoms, and those that must be read so that these come out right.
+    /// Returns the selected atoms and the other atoms that the transformations need.
     fn needed(&self, atoms: &AtomSelection) -> Result<AtomSelection> {
         let mut needed = atoms.indices().to_vec();
         for transform in self.transforms.iter().rev() {
@@ -41,7 +42,7 @@ impl Transformed {
     }
 }
 
-/// Selections that readers refer to, as long as the source is there; each once.
+/// A list of distinct selections that readers refer to. It lives as long as the source.
 #[derive(Default)]
 struct Selections(OnceLock<Box<(AtomSelection, Selections)>>);
 
@@ -82,7 +83,7 @@ impl Source for Transformed {
             frame_offsets: inner.frame_offsets,
             byte_blocks: inner.byte_blocks,
             shared_places: inner.shared_places,
-            // The stored bytes are those of frames that are not transformed.
+            // The stored bytes contain the frames before the transformation.
             frame_copies: None,
             growth: inner.growth,
             end_check: inner.end_check,
@@ -111,11 +112,12 @@ impl Source for Transformed {
     }
 }
 
-/// One worker's way through frames that are transformed.
+/// A worker's reader of transformed frames.
 struct TransformedReader<'a> {
     inner: Box<dyn Reader + 'a>,
     movers: Vec<Box<dyn Mover>>,
-    /// Where the selected atoms are among those that are read, and a batch of these; `None` where they are the same.
+    /// The positions of the selected atoms among those that are read, and a batch for all atoms that are read. `None`
+    /// if both sets are equal.
     chosen: Option<(Vec<u32>, FrameBatch)>,
 }
 

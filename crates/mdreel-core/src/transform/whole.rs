@@ -1,4 +1,4 @@
-//! Whole molecules: moves each atom to the image nearest to the atom that it is bonded to.
+//! Whole molecules: moves each atom to the image nearest to its parent in the bonds.
 
 use std::sync::Arc;
 
@@ -7,19 +7,20 @@ use super::{Compounds, Mover, Transform, cell_of, difference, position, set_posi
 use crate::error::{Error, Result};
 use crate::frame::FrameBatch;
 
-/// Makes compounds whole that lie on both sides of a boundary. The first atom of each stays where it is; each of the
-/// others takes the image that is nearest to its parent, which comes before it.
+/// A transformation that makes compounds whole if they cross a periodic boundary. The first atom of each compound stays
+/// in place. Each other atom moves to the image nearest to its parent, which comes before it.
 #[derive(Debug, Clone)]
 pub struct Whole {
     compounds: Arc<Compounds>,
-    /// For each atom the number of its parent among all of the compounds.
+    /// The position of each atom's parent among the atoms of all compounds.
     parents: Arc<Vec<usize>>,
     is_centered: bool,
 }
 
 impl Whole {
-    /// Compounds, and for each of their atoms the number of its parent among them; the first of each is its own. Where
-    /// `is_centered`, a whole compound is moved so that its centre is in the cell.
+    /// Creates the transformation from compounds and the parent of each of their atoms, given as its position among all
+    /// atoms. The first atom of each compound is its own parent. If `is_centered`, each whole compound is moved so that
+    /// its centre is in the cell.
     pub fn new(compounds: Compounds, parents: Vec<usize>, is_centered: bool) -> Result<Self> {
         if parents.len() != compounds.atoms().len() {
             return Err(Error::mismatch(format!(

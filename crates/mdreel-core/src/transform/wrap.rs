@@ -7,14 +7,15 @@ use super::{Compounds, Mover, Transform, cell_of, position, set_position, sum};
 use crate::error::Result;
 use crate::frame::FrameBatch;
 
-/// Moves each compound by vectors of the cell so that its centre lies in the cell that begins at the origin.
+/// A transformation that moves each compound by cell vectors so that its centre lies in the cell that begins at the
+/// origin.
 #[derive(Debug, Clone)]
 pub struct Wrap {
     compounds: Arc<Compounds>,
 }
 
 impl Wrap {
-    /// Of compounds; single atoms are compounds of one.
+    /// Creates the transformation for compounds. Single atoms are compounds of one atom.
     pub fn new(compounds: Compounds) -> Self {
         Wrap { compounds: Arc::new(compounds) }
     }

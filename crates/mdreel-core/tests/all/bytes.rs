@@ -1,4 +1,5 @@
-//! Bytes of files: the same by every access, and an error, never a dead process, when a file is cut.
+//! Bytes of files: every access method reads the same bytes. If a file is truncated, the reader returns an error and
+//! the process survives.
 
 #![allow(clippy::single_range_in_vec_init, reason = "a load of one range is what is meant")]
 
@@ -18,7 +19,7 @@ use tempfile::NamedTempFile;
 use crate::alone;
 
 const PAGE: u64 = 4096;
-/// Set in processes that a test starts of itself.
+/// The environment variable that a test sets in processes that it starts from this program.
 const CHILD: &str = "MDREEL_TEST_BYTES_CHILD";
 
 fn file_of(len: u64) -> (NamedTempFile, Vec<u8>) {
@@ -36,7 +37,7 @@ fn sum(bytes: &[u8]) -> u64 {
     bytes.iter().map(|byte| u64::from(*byte)).sum()
 }
 
-/// Loads, uses and confirms: what a source does.
+/// Loads, reads and confirms ranges of bytes, as a source does.
 fn use_up(reader: &mut ByteReader<'_>, ranges: &[Range<u64>]) -> Result<u64> {
     reader.load(ranges)?;
     let total = (0..ranges.len()).map(|i| sum(reader.get_with_margin(i))).sum();
@@ -44,7 +45,7 @@ fn use_up(reader: &mut ByteReader<'_>, ranges: &[Range<u64>]) -> Result<u64> {
     Ok(total)
 }
 
-/// The byte that the error names; panics unless it says that the file was cut.
+/// Returns the byte that the error names. Panics unless the error states that the file was truncated.
 fn cut_at(error: &Error, path: &Path) -> u64 {
     let text = error.to_string();
     assert!(text.contains(path.to_str().unwrap()) && text.contains("cut while being read"), "{text}");
@@ -97,7 +98,7 @@ fn ranges_at_the_end_have_their_margin_when_the_file_fills_its_last_page() {
         let mut reader = source.reader();
         for before in [0, 1, 63, 64, 65, 4095, 4096] {
             let start = len - before.min(len);
-            // From the file's start, runs are long enough to come from the map.
+            // From the start of the file, runs are long enough to come from the map.
             for (start, end) in [(start, start), (start, len - before / 2), (start, len), (0, start), (0, len)] {
                 reader.load(&[start..end]).unwrap();
                 assert_eq!(reader.get(0), &bytes[start as usize..end as usize]);
@@ -176,7 +177,7 @@ fn map_of_a_file_cut_after_a_load_is_an_error_for_good() {
         assert!(seen[left.min(len - 100) as usize..].iter().all(|byte| *byte == 0));
         let byte = cut_at(&reader.confirm().unwrap_err(), file.path());
         assert!(left <= byte && byte < len, "{byte} for {left}");
-        // Whole again, but who knows with what.
+        // The file is complete again, but its content could have changed.
         std::fs::write(file.path(), &bytes).unwrap();
         assert!(reader.confirm().is_err());
         assert!(reader.load(&[0..10]).is_err());
@@ -196,7 +197,7 @@ fn bus_error_is_remembered_when_the_file_is_whole_again() {
     cut(file.path(), 10 * PAGE);
     assert_eq!(reader.get(0)[30 * PAGE as usize + 5], 0);
     std::fs::write(file.path(), &bytes).unwrap();
-    // The size is right: only the handler can know.
+    // The size is correct again, so only the signal handler knows about the bus error.
     assert_eq!(cut_at(&reader.confirm().unwrap_err(), file.path()), 30 * PAGE + 5);
 }
 
@@ -220,7 +221,7 @@ fn file_cut_under_two_threads_is_an_error_in_both() {
                         };
                         assert_eq!(scan().unwrap(), whole);
                         barrier.wait();
-                        // Until the cut is met, everything that is confirmed is right.
+                        // All confirmed data is correct until a scan meets the truncation.
                         let error = loop {
                             match scan() {
                                 Ok(total) => assert_eq!(total, whole, "{access:?}"),
@@ -237,7 +238,7 @@ fn file_cut_under_two_threads_is_an_error_in_both() {
     }
 }
 
-/// Runs the test `name` alone in a process of its own, with `CHILD` set.
+/// Runs only the test `name` in a separate process, with `CHILD` set.
 fn run_alone(name: &str) -> ExitStatus {
     let mut child = alone(module_path!(), name);
     child.args(["--nocapture", "--test-threads=1"]).env(CHILD, "1").output().unwrap().status
@@ -248,12 +249,12 @@ fn is_child() -> bool {
 }
 
 fn set_action(action: libc::sighandler_t) {
-    // SAFETY: the actions used here are the default, to ignore, and `leave`.
+    // SAFETY: the only actions used here are the default action, ignoring the signal, and `leave`.
     assert_ne!(unsafe { libc::signal(libc::SIGBUS, action) }, libc::SIG_ERR);
 }
 
 extern "C" fn leave(_signal: c_int) {
-    // SAFETY: may be called in handlers.
+    // SAFETY: signal handlers may call `_exit`.
     unsafe { libc::_exit(42) }
 }
 
@@ -262,12 +263,12 @@ fn leave_action() -> libc::sighandler_t {
     handler as libc::sighandler_t
 }
 
-/// Touches a map that is none of ours and has no file behind it.
+/// Reads a memory map that does not belong to a reader and whose file has been truncated to zero bytes.
 fn touch_foreign_map() {
     let file: File = tempfile::tempfile().unwrap();
     file.set_len(PAGE).unwrap();
     let descriptor = std::os::fd::AsRawFd::as_raw_fd(&file);
-    // SAFETY: a new map; reading it raises SIGBUS, which is what is wanted.
+    // SAFETY: the map is new. The test intends the SIGBUS that reading it raises.
     unsafe {
         let start = libc::mmap(std::ptr::null_mut(), 1, libc::PROT_READ, libc::MAP_SHARED, descriptor, 0);
         assert_ne!(start, libc::MAP_FAILED);
@@ -276,7 +277,7 @@ fn touch_foreign_map() {
     }
 }
 
-/// Meets a bus error of ours, to be sure that the handler is in place and works.
+/// Causes a bus error in a reader's map, so that the handler is installed and known to work.
 fn meet_bus_error(expected: Access) {
     let (file, _) = file_of(64 * PAGE);
     let source = FileBytes::open(file.path(), Access::Map).unwrap();
@@ -316,7 +317,7 @@ fn sent_bus_error_is_ignored_when_it_was_before() {
     if is_child() {
         set_action(libc::SIG_IGN);
         meet_bus_error(Access::Map);
-        // SAFETY: sends a signal to this thread.
+        // SAFETY: the call sends a signal to this thread.
         assert_eq!(unsafe { libc::raise(libc::SIGBUS) }, 0);
     } else {
         assert_eq!(run_alone("sent_bus_error_is_ignored_when_it_was_before").code(), Some(0));
@@ -328,7 +329,7 @@ fn sent_bus_error_ends_the_process_as_before() {
     if is_child() {
         set_action(libc::SIG_DFL);
         meet_bus_error(Access::Map);
-        // SAFETY: sends a signal to this thread.
+        // SAFETY: the call sends a signal to this thread.
         assert_eq!(unsafe { libc::raise(libc::SIGBUS) }, 0);
     } else {
         assert_eq!(run_alone("sent_bus_error_ends_the_process_as_before").signal(), Some(libc::SIGBUS));

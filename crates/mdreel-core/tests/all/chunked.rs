@@ -1,4 +1,4 @@
-//! Chunked trajectories of every layout, against a loop over the numbers that were written.
+//! Chunked trajectories of every layout, compared with a loop over the numbers that were written.
 
 use std::io::Write;
 
@@ -17,7 +17,7 @@ use tempfile::NamedTempFile;
 
 use crate::chunked_reading::read;
 
-/// The value of a number: different everywhere, exact in float32.
+/// Returns the value of a number. All values are different and exact in float32.
 fn value(frame: u64, row: u64, column: u64) -> f32 {
     (frame * 1000 + row * 4 + column) as f32 / 8.0
 }
@@ -28,7 +28,7 @@ struct Written {
     description: Description,
 }
 
-/// Writes `shape` in chunks, those in `missing` left out, in the order of `turn`.
+/// Writes a dataset of `shape` in chunks, without the chunks in `missing`, and in reverse order if `is_reversed`.
 fn write(shape: [u64; 3], chunk: [u64; 3], is_deflated: bool, missing: &[u64], is_reversed: bool) -> Written {
     let grid: [u64; 3] = std::array::from_fn(|axis| shape[axis].div_ceil(chunk[axis]));
     let n_cells: u64 = grid.iter().product();
@@ -47,7 +47,7 @@ fn write(shape: [u64; 3], chunk: [u64; 3], is_deflated: bool, missing: &[u64], i
                 }
             }
         }
-        // Every other chunk went without the filter, as its mask says.
+        // Every other chunk is stored without the filter, as its mask states.
         let is_skipped = cell % 2 == 1;
         if is_deflated && !is_skipped {
             let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
@@ -125,7 +125,7 @@ fn chunked_reads_large_frames_in_several_loads() {
     assert_eq!(seen[1].1[200_000], std::array::from_fn(|column| 2.0 * value(1, 200_000, column as u64)));
 }
 
-/// The message of the error with which a changed description is refused.
+/// Returns the message of the error that a changed description causes.
 fn refusal(change: impl FnOnce(&mut Description)) -> String {
     let mut written = write([4, 5, 3], [2, 5, 3], true, &[], false);
     change(&mut written.description);

@@ -1,4 +1,4 @@
-//! Frames cut into chunks, and put together again by the reader of chunked files: they are what they were.
+//! Round trip: frames that are cut into chunks and read with the reader of chunked files do not change.
 
 use std::io::Write;
 
@@ -20,7 +20,7 @@ use tempfile::NamedTempFile;
 
 use crate::chunked_reading::read;
 
-/// Collects what it is given, and where it begins.
+/// A sink that collects the chunks and the starts of the writes.
 #[derive(Default, PartialEq, Debug)]
 struct Collected {
     frames: CutFrames,
@@ -39,7 +39,7 @@ impl ChunkSink for Collected {
     }
 }
 
-/// A trajectory of numbers that are all different, 2 ps apart, in a cell that every third frame lacks.
+/// Creates a trajectory of different numbers, with frames 2 ps apart and a cell in two of three frames.
 fn memory(n_frames: usize, n_atoms: usize) -> MemorySource {
     let positions = (0..n_frames * n_atoms * 3).map(|i| i as f32 / 8.0).collect();
     let cell = |i: usize| (i % 3 != 2).then_some(UnitCell::Dimensions([10.0 + i as f32, 20.0, 30.0, 90.0, 90.0, 90.0]));
@@ -47,7 +47,7 @@ fn memory(n_frames: usize, n_atoms: usize) -> MemorySource {
     MemorySource::new(n_atoms, positions, times, (0..n_frames).map(cell).collect()).unwrap()
 }
 
-/// What the chunks of a quantity hold, as the reader sees it.
+/// Creates a file from the chunks of a quantity and opens it with the reader.
 fn reassemble(cut: &CutFrames, layout: &ChunkLayout, quantity: Quantity) -> Chunked {
     let mut file = NamedTempFile::new().expect("a temporary file");
     file.write_all(&[0xaa; 7]).expect("room on the disk");
@@ -72,7 +72,7 @@ fn reassemble(cut: &CutFrames, layout: &ChunkLayout, quantity: Quantity) -> Chun
         chunk: [layout.chunk_frames as u64, layout.chunk_atoms as u64, 3],
         filters,
         chunks,
-        // Stands for every chunk that is missing.
+        // The value of every missing chunk.
         fill_value: f64::NAN,
         conversion: Conversion { scale: 1.0, in_double: false, unit: 1.0 },
         frames: None,
@@ -141,7 +141,7 @@ proptest! {
         let layout =
             ChunkLayout { n_atoms: 7, quantities, has_unit_cell: false, chunk_frames, chunk_atoms, deflate_level };
         let mut cutter = ChunkCutter::new(layout);
-        // What is left of the frames of before must not be seen in the padding of the last chunk.
+        // Values of earlier frames must not remain in the padding of the last chunk.
         cutter.add(&batch_of(0, 11, Quantities::ALL), &mut || true).unwrap();
         cutter.finish(&mut || true).unwrap();
         let mut n_frames = 0;
@@ -174,12 +174,12 @@ fn source_atoms(source: &MemorySource) -> usize {
     source.n_atoms()
 }
 
-/// A number that no other atom, frame, axis or quantity has, and that is not zero.
+/// Returns a nonzero number that is different for each atom, frame, axis and quantity.
 fn number(frame: usize, atom: usize, axis: usize, quantity: Quantity) -> f32 {
     (((frame * 16 + atom) * 4 + axis) * 4 + quantity as usize + 1) as f32
 }
 
-/// Frames of seven atoms.
+/// Creates frames of seven atoms.
 fn batch_of(first: usize, n: usize, present: Quantities) -> FrameBatch {
     let mut batch = FrameBatch::for_quantities(7, Quantities::ALL);
     for i in 0..n {
@@ -238,7 +238,7 @@ fn chunks_that_cannot_be_are_refused() {
     assert!(done.unwrap_err().to_string().contains("chunks of 7 atoms for a selection of 8"));
 }
 
-/// Stops a conversion at once.
+/// A monitor that stops a conversion at once.
 struct Impatient;
 
 impl Monitor for Impatient {

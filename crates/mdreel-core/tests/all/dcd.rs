@@ -1,4 +1,4 @@
-//! DCD: what is read is what was written, in every flavour.
+//! DCD: the reader returns what the writer wrote, in every variant of the format.
 
 use mdreel_core::Error;
 use mdreel_core::block::{Extent, FrameSet};
@@ -12,10 +12,10 @@ use proptest::prelude::*;
 use crate::dcd_reading::{Frames, open, read, read_all};
 use crate::dcd_writer::DcdWriter;
 
-/// A cell of angles in degrees, which is read as it stands.
+/// A cell with angles in degrees, which the reader does not convert.
 const CELL: [f64; 6] = [30.0, 80.0, 40.0, 70.0, 60.0, 50.0];
 
-/// Holds frames that were read against what was written, bit by bit.
+/// Compares frames that were read with the written ones, bit by bit.
 fn check(writer: &DcdWriter, read: &Frames, atoms: &[u32], frames: &[u64]) -> Result<(), String> {
     let numbers: Vec<u64> = read.headers.iter().map(|header| header.index).collect();
     if numbers != frames {
@@ -40,7 +40,7 @@ fn check(writer: &DcdWriter, read: &Frames, atoms: &[u32], frames: &[u64]) -> Re
     Ok(())
 }
 
-/// Every flavour that can be written.
+/// Returns writers of every variant of the format.
 fn flavours() -> Vec<DcdWriter> {
     let mut flavours = Vec::new();
     for bits in 0..16 {
@@ -117,7 +117,7 @@ fn test_dcd_takes_each_frames_own_cell() {
 
 #[test]
 fn test_dcd_reads_frames_larger_than_a_load() {
-    // 1.2 MB a column: a frame takes several loads, whose borders cut runs and gathers.
+    // A column has 1.2 MB, so a frame takes several loads. Their edges divide runs and gathers.
     let n_atoms = 300_000;
     for (big_endian, cells, free_atoms) in
         [(false, vec![CELL], None), (true, vec![], None), (false, vec![CELL], Some((5..n_atoms as u32).collect()))]
@@ -125,7 +125,7 @@ fn test_dcd_reads_frames_larger_than_a_load() {
         let writer = DcdWriter { n_atoms, n_frames: 2, big_endian, cells, ..DcdWriter::default() };
         let dcd = open(&DcdWriter { free_atoms: free_atoms.clone(), ..writer.clone() }.write().bytes).unwrap();
         for step in [1, 2, 977, 5_000] {
-            // Fixed atoms (0 to 4) are left out: the oracle looks them up one by one.
+            // The selection omits the fixed atoms (0 to 4), because the oracle looks them up one by one.
             let atoms: Vec<u32> = (5..n_atoms as u32).step_by(step).collect();
             let selection = AtomSelection::new(atoms.clone()).unwrap();
             let read = read(&dcd, &selection, FrameSet::all(2), 2).unwrap();
@@ -200,7 +200,7 @@ fn test_dcd_refuses_what_it_does_not_have() {
     assert!(matches!(reader.read(&mut batch, &mut recorder), Err(Error::Mismatch(_))));
 }
 
-/// Atoms as kernels want them: some here and there, some in rows.
+/// Generates selections as kernels use them: scattered atoms and contiguous stretches.
 fn selections(n_atoms: usize) -> impl Strategy<Value = Vec<u32>> {
     let stretch = (0..n_atoms, 1usize..400, 1usize..1500);
     prop::collection::vec(stretch, 0..6).prop_map(move |stretches| {
@@ -234,7 +234,7 @@ proptest! {
             wide_markers: bits & 2 > 0,
             cells: if bits & 4 > 0 { vec![CELL] } else { vec![] },
             fourth_dimension: bits & 8 > 0,
-            // Where all atoms are free, the file has no list of them.
+            // If all atoms are free, the file has no list of them.
             free_atoms: free.filter(|free| free.len() < n_atoms),
             n_atoms,
             n_frames: 6,

@@ -1,4 +1,4 @@
-//! DCD: whatever is wrong with a file, an error says where; nothing panics, and no claim of a file is believed.
+//! DCD: the reader reports the place of any damage, never panics, and trusts no number in a file without a check.
 
 use mdreel_core::Error;
 use mdreel_core::block::FrameSet;
@@ -12,7 +12,7 @@ use crate::dcd_writer::DcdWriter;
 
 const CELL: [f64; 6] = [30.0, 80.0, 40.0, 70.0, 60.0, 50.0];
 
-/// Frame, byte and message of a format error.
+/// Returns the frame, byte and message of a format error.
 fn place<T>(result: mdreel_core::Result<T>) -> (Option<u64>, Option<u64>, String) {
     match result.err() {
         Some(Error::Format { place, message }) => (place.frame, place.byte, message),
@@ -21,14 +21,14 @@ fn place<T>(result: mdreel_core::Result<T>) -> (Option<u64>, Option<u64>, String
     }
 }
 
-/// `bytes` with the integer at `at` replaced.
+/// Returns `bytes` with the integer at `at` replaced.
 fn with_i32(bytes: &[u8], at: usize, value: i32) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
     bytes
 }
 
-/// Where an integer of the control record is in a file with 32-bit markers.
+/// Returns the offset of an integer of the control record in a file with 32-bit markers.
 fn icntrl(i: usize) -> usize {
     4 + 4 * i
 }

@@ -1,4 +1,5 @@
-//! Following a file that grows: whatever the pieces in which it comes, every frame once, whole and in order.
+//! Following a growing file: the reader returns every frame once, complete and in order, however the file is written in
+//! pieces.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -27,7 +28,8 @@ use crate::reading::{KeepAll, Seen, read_frames};
 const N_ATOMS: usize = 13;
 const LONG: Duration = Duration::from_secs(60);
 
-/// Writes `n_frames` frames; returns them as the source of the whole file has them, its bytes, and where frames end.
+/// Writes `n_frames` frames. Returns the frames as the source of the complete file reads them, the bytes of the file,
+/// and the end of each frame.
 fn write(path: &Path, n_frames: usize) -> (Vec<Seen>, Vec<u8>, Vec<u64>) {
     let positions = (0..3 * N_ATOMS * n_frames).map(|i| ((i * i) as f32 * 0.37).sin() * 20.0).collect();
     let times = (0..n_frames).map(|i| i as f64).collect();
@@ -140,7 +142,7 @@ fn run_over_a_growing_file_is_the_same_for_any_number_of_workers() {
         {
             let n_expected = Ending { n_frames: Some(100), ..Ending::default() };
             let source = follow(&path, n_expected, true).unwrap();
-            // Blocks smaller than what suits, so that there are many of them.
+            // The blocks are smaller than usual, so that there are many of them.
             let blocks = Blocks::Arriving(Arriving { frames: frames.clone(), block_frames: 6 });
             let kernel = KeepAll { n_atoms: N_ATOMS, wanted: Quantities::POSITIONS };
             let atoms = AtomSelection::all(N_ATOMS);
@@ -151,7 +153,7 @@ fn run_over_a_growing_file_is_the_same_for_any_number_of_workers() {
     }
 }
 
-/// Stops a run that has done all frames there are.
+/// A monitor that stops a run after the given number of frames.
 struct StopAt(u64);
 
 impl Monitor for StopAt {

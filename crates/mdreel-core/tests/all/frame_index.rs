@@ -1,4 +1,4 @@
-//! The frame index: kept, found again, and given up when it does not belong to the data any more.
+//! The frame index: saved, loaded again, and discarded if it no longer matches the data.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{Seek, SeekFrom, Write};
@@ -21,7 +21,7 @@ use crate::alone;
 use crate::indexed_file::{Trajectory, changed, names};
 use crate::xtc_oracle::decode_file;
 
-/// Says to a process made by a test which file it shall open.
+/// The environment variable that names the file that a child process of a test opens.
 const CHILD_FILE: &str = "MDREEL_TEST_FILE";
 
 #[test]
@@ -135,7 +135,7 @@ fn an_index_whose_frames_are_not_in_order_is_made_anew() {
 
 #[test]
 fn an_index_that_does_not_fit_its_frames_is_an_error_at_the_frame() {
-    // The middle of a file can change under the same size, time and ends.
+    // The middle of a file can change while its size, modification time and ends stay the same.
     for n_atoms in [5, 100] {
         let trajectory = Trajectory::of_atoms(n_atoms, 9);
         trajectory.times();
@@ -170,7 +170,8 @@ fn an_index_that_cannot_be_kept_is_no_error() {
     fs::set_permissions(read_only.directory.path(), Permissions::from_mode(0o555)).expect("our own directory");
     assert_eq!(read_only.times(), read_only.true_times());
     fs::set_permissions(read_only.directory.path(), Permissions::from_mode(0o755)).expect("our own directory");
-    // Whoever may write anywhere has kept it; others have not, and nobody left a part of it.
+    // A user with unlimited permissions has saved the index, and others have not. In both cases, no partial file
+    // remains.
     assert!(read_only.names().iter().all(|name| !name.ends_with(".part")));
 }
 
@@ -193,7 +194,7 @@ fn threads_that_open_the_same_new_file_do_not_race() {
     assert_eq!(trajectory.names(), [".run.xtc.mdreel-index", "run.xtc"]);
 }
 
-/// This test program again, to open a file in a process of its own.
+/// Starts this test program again, to open a file in a separate process.
 fn child(file: &Path, cache: &Path) -> Child {
     alone(module_path!(), "child_opens_a_file")
         .arg("--ignored")

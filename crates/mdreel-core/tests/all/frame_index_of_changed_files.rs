@@ -1,4 +1,4 @@
-//! The frame index of a file that has grown, or was rewritten in place.
+//! The frame index of a file that has grown or was rewritten in place.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -21,12 +21,12 @@ fn an_index_is_given_up_when_the_middle_has_changed_under_the_same_size_time_and
         "not among the bytes of which there is a sum"
     );
     let mut expected = trajectory.true_times();
-    // The time stands behind magic number, atoms and step.
+    // The time follows the magic number, the number of atoms and the step.
     trajectory.write_over(middle + 12, &123.5f32.to_be_bytes());
     expected[30] = 123.5;
     assert!(trajectory.open().unlocated_bytes().is_some());
     assert_eq!(trajectory.times(), expected);
-    // And from now on there is an index of what is there.
+    // The file now has an index of its new content.
     assert_eq!(trajectory.open().unlocated_bytes(), None);
     assert_eq!(trajectory.times(), expected);
 }
@@ -63,7 +63,7 @@ fn an_index_is_not_believed_when_the_file_was_written_to_before_it_was_kept() {
     let file = trajectory.file();
     let index = FrameIndex::load(&file, Keep::Beside).expect("an index");
     let middle = decode_file(&trajectory.bytes).expect("a valid stream")[30].start as u64;
-    // Its frames were located in the file that was opened before.
+    // The index contains the frames of the file that was opened before.
     trajectory.write_over(middle + 12, &123.5f32.to_be_bytes());
     index.save(&file, Keep::Beside).expect("room for a small file");
     assert_eq!(FrameIndex::load(&trajectory.file(), Keep::Beside), None);
@@ -72,7 +72,8 @@ fn an_index_is_not_believed_when_the_file_was_written_to_before_it_was_kept() {
 
 #[test]
 fn an_index_is_extended_from_its_end_when_the_file_has_grown() {
-    // More frames than are looked at: who shows the doctored time of the others has not looked at all of them again.
+    // There are more frames than the check samples. If the doctored times of the others appear, the reader has not read
+    // all frames again.
     let mut trajectory = Trajectory::of_atoms(3, 2 * SAMPLE);
     trajectory.times();
     let file = trajectory.file();
@@ -87,13 +88,13 @@ fn an_index_is_extended_from_its_end_when_the_file_has_grown() {
     let mut file = OpenOptions::new().append(true).open(trajectory.path()).expect("our own file");
     file.write_all(&torn).expect("room for a small file");
     trajectory.bytes.extend(&more);
-    // Old frames show the doctored times: they were not looked at again. New ones show their own.
+    // Old frames show the doctored times, because the reader has not read them again. New frames show their own times.
     let mut grown = doctored.clone();
     grown.extend(&trajectory.true_times()[n_frames..]);
     let xtc = trajectory.open();
     assert_eq!(xtc.times().expect("located"), grown);
     xtc.check_end().expect_err("a torn frame");
-    // The rest of the torn frame comes.
+    // The rest of the torn frame arrives.
     file.write_all(&trajectory.bytes[50..decode_file(&trajectory.bytes).expect("valid")[0].end]).expect("room");
     let xtc = trajectory.open();
     assert_eq!(xtc.n_frames().expect("located"), n_frames as u64 + 4);

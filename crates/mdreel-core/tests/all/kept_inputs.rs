@@ -1,8 +1,8 @@
-//! What the fuzzer starts from and what it found, replayed: see `./task fuzz`.
+//! Replay of the fuzzer's seeds and findings. See `./task fuzz`.
 
 use std::path::PathBuf;
 
-/// Checks each input that is kept for a fuzz target.
+/// Checks each stored input of a fuzz target.
 fn replay(target: &str, check: fn(&[u8])) {
     let folder: PathBuf = [env!("CARGO_MANIFEST_DIR"), "fuzz", "seeds", target].iter().collect();
     let mut paths: Vec<_> = std::fs::read_dir(&folder).expect("a folder").map(|entry| entry.unwrap().path()).collect();

@@ -1,4 +1,4 @@
-//! Tests of whole files, in one program: linking a program for each format takes longer than most of its tests.
+//! Tests of complete files, in one program. Linking one program per format would take longer than most of its tests.
 
 include!("../corpus/checks.rs");
 
@@ -34,14 +34,14 @@ use std::process::Command;
 
 use tempfile::NamedTempFile;
 
-/// A file that holds `bytes`.
+/// Creates a file that contains `bytes`.
 fn file_of(bytes: &[u8]) -> NamedTempFile {
     let mut file = NamedTempFile::new().expect("a temporary file");
     file.write_all(bytes).expect("room for a small file");
     file
 }
 
-/// This program with one of its tests, given by its module (`module_path!()`) and its name.
+/// Returns a command that runs one test of this program, given by its module (`module_path!()`) and its name.
 fn alone(module: &str, test: &str) -> Command {
     let (_, module) = module.split_once("::").expect("a module of this program");
     let mut command = Command::new(std::env::current_exe().expect("this program"));

@@ -1,4 +1,4 @@
-//! AMBER NetCDF: what is read is what was written, whatever is in the file and in which order.
+//! AMBER NetCDF: the reader returns what the writer wrote, for any variables in any order.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::netcdf3_reading::{file_of, open, open_path, read_all, read_bytes};
 use crate::netcdf3_writer::{NetCdf3Writer, Variable};
 use crate::rows_reading::{check_rows, read_rows};
 
-/// What must be read of a quantity: NaN where the file does not have it.
+/// Returns the expected values of a quantity, which are NaN if the file does not contain it.
 fn expected(writer: &NetCdf3Writer, quantity: Quantity, frames: &[u64], atoms: &[u32]) -> Vec<f32> {
     let (name, unit) = match quantity {
         Quantity::Positions => ("coordinates", 1.0),
@@ -38,7 +38,7 @@ fn same_bits(left: &[f32], right: &[f32]) -> bool {
         && left.iter().zip(right).all(|(a, b)| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan())
 }
 
-/// Holds frames that were read against what was written, bit by bit.
+/// Compares frames that were read with the written ones, bit by bit.
 fn check(writer: &NetCdf3Writer, read: &FrameArray, frames: &[u64], atoms: &[u32], wanted: Quantities) {
     let numbers: Vec<u64> = read.headers.iter().map(|header| header.index).collect();
     assert_eq!(numbers, frames);
@@ -96,7 +96,7 @@ fn test_netcdf3_pads_the_bytes_of_other_variables() {
     let written = writer.write();
     assert_eq!(written.record, 4 + 84 + 4);
     let atoms: Vec<u32> = (0..7).collect();
-    // Programs may leave out the byte behind the last record, which fills up the flags.
+    // Programs may omit the byte after the last record, which pads the flags.
     for bytes in [&written.bytes[..], &written.bytes[..written.bytes.len() - 1]] {
         check(&writer, &read_bytes(bytes).expect("good frames"), &[0, 1, 2], &atoms, Quantities::POSITIONS);
     }
@@ -178,7 +178,8 @@ fn test_netcdf3_reads_no_more_bytes_than_pay() {
     reader.start(&Extent::Frames(FrameSet::all(2))).unwrap();
     reader.read(&mut batch, &mut recorder).unwrap();
     let n_bytes: u64 = recorder.take().iter().map(|span| span.n_bytes).max().unwrap();
-    // Two atoms and what lies between them, the time, and the cell together with the next frame's time.
+    // The reader needs two atoms and the atoms between them, the time, and the cell together with the next frame's
+    // time.
     assert_eq!(n_bytes, 2 * (48 + 4 + 24));
 }
 

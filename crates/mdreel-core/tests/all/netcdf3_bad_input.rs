@@ -1,4 +1,4 @@
-//! AMBER NetCDF: damaged, truncated and foreign files give errors that say what and where.
+//! AMBER NetCDF: damaged, truncated and foreign files cause errors that name the problem and its place.
 
 use mdreel_core::error::{Error, Result};
 use mdreel_core::source::bytes::Access;
@@ -27,7 +27,7 @@ fn writers() -> Vec<NetCdf3Writer> {
     ]
 }
 
-/// Frame, byte and message of a format error.
+/// Returns the frame, byte and message of a format error.
 fn place<T>(result: Result<T>) -> (Option<u64>, Option<u64>, String) {
     match result.err().expect("an error") {
         Error::Format { place, message } => {
@@ -62,7 +62,7 @@ fn test_netcdf3_cut_at_any_byte_is_an_error_with_the_whole_frames_before_it() {
             let (frame, byte, message) = place(netcdf.check_end());
             let n_frames = netcdf.n_frames().unwrap();
             assert!(n_frames < 3 && frame == Some(n_frames), "{length}: {message}");
-            // The bytes that fill up the frame before may be missing as well.
+            // The bytes that pad the previous frame may also be missing.
             assert!(byte.is_some_and(|byte| byte < length as u64 + 4), "{length}: {byte:?}");
             assert!(message.contains(&format!("{n_frames} whole frames")), "{message}");
             let read = read_all(&netcdf).expect("whole frames");
@@ -72,7 +72,7 @@ fn test_netcdf3_cut_at_any_byte_is_an_error_with_the_whole_frames_before_it() {
     }
 }
 
-/// Where the last number ends, behind which a record may be filled up.
+/// Returns the end of the last number. Padding may follow it in the record.
 fn last_number(writer: &NetCdf3Writer, written: &Written) -> usize {
     let last = writer.variables.last().expect("a variable").name;
     written.bytes.len() - usize::from(last == "flags")
@@ -97,7 +97,7 @@ fn test_netcdf3_without_frames_is_empty() {
 fn test_netcdf3_believes_a_count_of_records_that_are_there() {
     let writer = NetCdf3Writer { n_counted: Some(2), ..NetCdf3Writer::default() };
     let written = writer.write();
-    // As while the third frame is being written: whole, or torn.
+    // The lengths occur while a program writes the third frame, which is complete or torn.
     for length in [written.bytes.len(), written.bytes.len() - 5] {
         let netcdf = open(&written.bytes[..length]).expect("a good file");
         netcdf.check_end().expect("no frame that is counted is missed");
@@ -148,12 +148,13 @@ fn test_netcdf3_refuses_wrong_magic() {
 fn test_netcdf3_takes_no_memory_for_absurd_sizes() {
     let variables = ["time", "coordinates"].map(Variable::single).to_vec();
     let written = NetCdf3Writer { variables, ..NetCdf3Writer::default() }.write();
-    // Atoms: too many for the file; the dimension in which files grow, of which only the first may be; negative.
+    // Numbers of atoms: too large for the file; 0, which marks the unlimited dimension and is allowed only for the
+    // first one; negative.
     for (n_atoms, says) in [(8u32, "torn"), (1 << 30, "torn"), (0, "unlimited"), (u32::MAX, "not negative")] {
         let error = read_bytes(&with_bytes(&written, written.lengths_at[2], &n_atoms.to_be_bytes())).unwrap_err();
         assert!(error.to_string().contains(says), "{n_atoms}: {error}");
     }
-    // The three lists: how many dimensions, attributes, variables there are.
+    // The numbers of entries in the three lists of dimensions, attributes and variables.
     for (tag, len) in [(10u32, 4u32), (12, 2), (11, 2)] {
         let list = [tag.to_be_bytes(), len.to_be_bytes()].concat();
         let at = written.bytes.windows(8).position(|words| words == list).expect("a list");

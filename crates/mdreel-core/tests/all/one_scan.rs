@@ -1,4 +1,4 @@
-//! Many processes that open the same new file at once: one scan, or two, but not one each.
+//! Many processes that open the same new file at once need one or two scans, but not one scan each.
 #![cfg(target_os = "linux")]
 
 use std::io::{Read, Write};
@@ -12,12 +12,12 @@ use mdreel_core::source::xtc::Xtc;
 
 use crate::alone;
 
-/// Says to a process made by a test which file it shall open.
+/// The environment variable that names the file that a child process of a test opens.
 const CHILD_FILE: &str = "MDREEL_TEST_FILE";
 const N_FRAMES: usize = 20_000;
 const N_PROCESSES: usize = 48;
 
-/// Frames of one atom: a scan of them takes as many calls of the system as there are frames.
+/// Creates frames of one atom. A scan of them needs as many system calls as there are frames.
 fn many_frames() -> Vec<u8> {
     let frame = |i: usize| {
         let words = [1995, 1, i as u32, (i as f32).to_bits()].into_iter().chain([0; 9]).chain([1, 0, 0, 0]);
@@ -26,14 +26,14 @@ fn many_frames() -> Vec<u8> {
     (0..N_FRAMES).flat_map(frame).collect()
 }
 
-/// Calls of the system that read, of this process so far.
+/// Returns the number of read system calls of this process so far.
 fn n_reads() -> usize {
     let counts = std::fs::read_to_string("/proc/self/io").expect("Linux has it");
     let line = counts.lines().find_map(|line| line.strip_prefix("syscr: ")).expect("a count of calls");
     line.parse().expect("a number")
 }
 
-/// This test program again, to open a file in a process of its own once it is told to.
+/// Starts this test program again. The new process waits for a byte from its parent and then opens a file.
 fn child(file: &Path, cache: &Path) -> Child {
     alone(module_path!(), "child_locates_frames")
         .args(["--ignored", "--nocapture"])
@@ -57,7 +57,7 @@ fn child_locates_frames() {
     writeln!(std::io::stdout(), "reads: {}", n_reads() - before).expect("the parent listens");
 }
 
-/// How many of so many processes went through the whole file.
+/// Returns how many of `N_PROCESSES` processes scan the complete file.
 fn count_scans(file: &Path, cache: &Path) -> usize {
     let mut children: Vec<_> = (0..N_PROCESSES).map(|_| child(file, cache)).collect();
     for child in &mut children {
@@ -87,7 +87,7 @@ fn processes_that_open_the_same_new_file_scan_it_twice_at_most() {
     std::fs::write(&path, many_frames()).expect("room for a small file");
     let n_scans = count_scans(&path, &cache);
     assert!((1..=2).contains(&n_scans), "{n_scans} scans");
-    // Nothing but the index is left behind.
+    // Only the index remains.
     let kept = names(&cache.join("index"));
     assert!(kept.len() == 1 && kept[0].ends_with(".index"), "{kept:?}");
     assert_eq!(count_scans(&path, &cache), 0, "the index is there");

@@ -1,4 +1,4 @@
-//! TRR, proven against an oracle that reads number by number.
+//! TRR reader and writer, compared with an oracle that reads number by number.
 
 mod blocks;
 mod corrupt;

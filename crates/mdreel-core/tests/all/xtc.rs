@@ -1,4 +1,4 @@
-//! XTC, proven against an oracle that decodes bit by bit.
+//! XTC reader, compared with an oracle that decodes bit by bit.
 
 mod blocks;
 mod corrupt;

@@ -1,5 +1,5 @@
-// What the fuzzer checks of each input, and what these checks need. Included by the root of each fuzz target, which runs
-// one of them, and by the tests, which replay what the fuzzer has found.
+// The fuzzer's checks of each input, and the modules that they need. The root of each fuzz target includes this file
+// and runs one check. The tests include it to replay what the fuzzer has found.
 
 #[path = "../support/chunked_reading.rs"]
 mod chunked_reading;

@@ -1,4 +1,5 @@
-//! Any bytes as chunks of any layout: the first bytes say how the file is described, the rest is the file.
+//! Arbitrary bytes as chunks of any layout. The first bytes determine the description of the file, and the rest is the
+//! file.
 
 use crate::chunked_reading::read;
 use mdreel_core::block::FrameSet;
@@ -10,7 +11,7 @@ use mdreel_core::source::chunked::{
 use mdreel_core::source::{AtomSelection, Source};
 use crate::scratch_file::ScratchFile;
 
-/// Bytes that describe the file, and bytes that describe a chunk.
+/// Number of bytes that describe the file. `CHUNK` is the number of bytes that describe a chunk.
 const DESCRIPTION: usize = 12;
 const CHUNK: usize = 6;
 

@@ -1,4 +1,4 @@
-//! Any bytes as a DCD file: all atoms through a map are the same as a few atoms at a time, read.
+//! Arbitrary bytes as a DCD file: all atoms from a memory map have the same values as a few atoms from read calls.
 
 use mdreel_core::source::{Source, SourceExt};
 use mdreel_core::source::bytes::{Access, FileBytes};
@@ -7,7 +7,7 @@ use mdreel_core::source::dcd::Dcd;
 use crate::parts::check_parts;
 use crate::scratch_file::ScratchFile;
 
-/// Numbers that a check may take memory for.
+/// Maximum number of values for which a check allocates memory.
 const MOST_NUMBERS: u64 = 1 << 22;
 
 /// Checks one input.
@@ -19,10 +19,10 @@ pub(crate) fn check(bytes: &[u8]) {
         return;
     };
     let (n_atoms, n_frames) = (dcd.n_atoms() as u64, dcd.n_frames().expect("counted when opened"));
-    // The first frame has all atoms, and each frame its record markers.
+    // The first frame contains all atoms, and each frame contains its record markers.
     assert!(n_frames == 0 || 12 * n_atoms + 24 * n_frames <= bytes.len() as u64);
     let _ = dcd.check_end();
-    // Where all atoms are fixed, frames take no room in the file, but they do when they are read.
+    // If all atoms are fixed, frames take no space in the file, but they take memory when they are read.
     if n_atoms * n_frames <= MOST_NUMBERS {
         check_parts(&dcd, &open(Access::Read).expect("opened before"));
     }

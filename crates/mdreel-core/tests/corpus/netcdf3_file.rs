@@ -1,4 +1,5 @@
-//! Any bytes as an AMBER NetCDF file: all atoms through a map are the same as a few atoms at a time, read.
+//! Arbitrary bytes as an AMBER NetCDF file: all atoms from a memory map have the same values as a few atoms from read
+//! calls.
 
 use mdreel_core::source::{Source, SourceExt};
 use mdreel_core::source::bytes::{Access, FileBytes};
@@ -15,7 +16,7 @@ pub(crate) fn check(bytes: &[u8]) {
         assert!(open(Access::Read).is_err());
         return;
     };
-    // What is there takes room: single precision at least.
+    // Every atom of a frame takes at least 12 bytes in the file, in single precision.
     let n_frames = netcdf.n_frames().expect("counted when opened");
     assert!(n_frames * netcdf.n_atoms() as u64 <= bytes.len() as u64 / 12);
     let _ = netcdf.check_end();

@@ -1,12 +1,12 @@
-//! Reading a file whole, and in part in another way.
+//! Reading a complete file, and reading a part of it in another way.
 
 use mdreel_core::block::FrameSet;
 use mdreel_core::frame::Quantities;
 use mdreel_core::source::read::read_frames;
 use mdreel_core::source::{AtomSelection, Source};
 
-/// Checks that some atoms of all frames, read backwards from `other`, are those that `source` gives when it is read whole;
-/// and that both can be read, if all of it can. Says whether it can.
+/// Checks that some atoms of all frames, read backwards from `other`, are the same as those from `source`, which is
+/// read completely. If `source` can be read completely, `other` must be readable too. Returns whether it can.
 pub(crate) fn check_parts(source: &dyn Source, other: &dyn Source) -> bool {
     let (n_atoms, n_frames) = (source.n_atoms(), source.n_frames().expect("counted when opened"));
     let times = source.times().expect("whole frames");
@@ -19,7 +19,7 @@ pub(crate) fn check_parts(source: &dyn Source, other: &dyn Source) -> bool {
     let part = read_frames(other, &few, &backwards, Quantities::ALL);
     let whole = match read_frames(source, &AtomSelection::all(n_atoms), &FrameSet::all(n_frames), Quantities::ALL) {
         Ok(whole) => whole,
-        // Fewer atoms touch fewer bytes: what is wrong with the others stays unseen.
+        // Reading fewer atoms touches fewer bytes, so an error in the others may stay undetected.
         Err(_) => return false,
     };
     let seen: Vec<u64> = whole.headers.iter().map(|header| header.time.to_bits()).collect();

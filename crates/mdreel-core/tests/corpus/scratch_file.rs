@@ -1,11 +1,11 @@
-//! A file in memory where the system has one: sources read files, and a disk would be slow.
+//! A file in shared memory if the system has it. Sources read files, and a disk would be slow.
 
 use std::io::Write;
 use std::path::Path;
 
 use tempfile::{Builder, NamedTempFile};
 
-/// Removed when dropped.
+/// A temporary file that is removed when it is dropped.
 pub(crate) struct ScratchFile(NamedTempFile);
 
 impl ScratchFile {

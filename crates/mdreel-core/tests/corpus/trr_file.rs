@@ -1,4 +1,4 @@
-//! Any bytes as a TRR file: read whole, in part and from anywhere, and compared with the oracle.
+//! Arbitrary bytes as a TRR file, read completely, partly and from any position, and compared with the oracle.
 
 use mdreel_core::block::{Extent, FrameSet, plan_bytes};
 use mdreel_core::frame::Quantities;
@@ -18,7 +18,7 @@ pub(crate) fn check(bytes: &[u8]) {
         return;
     };
     let n_atoms = trr.n_atoms();
-    // A frame of no more than a box may claim any number of atoms; nobody but the caller takes memory for them.
+    // A frame that contains only a box may state any number of atoms. Only the caller allocates memory for them.
     if n_atoms > bytes.len() {
         let atoms = AtomSelection::new(vec![n_atoms as u32 - 1]).expect("one");
         let _ = read_wanted(&trr, &atoms, Quantities::ALL, &Extent::Bytes(0..bytes.len() as u64), None);

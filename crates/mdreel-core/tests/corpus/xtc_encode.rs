@@ -1,4 +1,5 @@
-//! Any coordinates, encoded: refused with an error, or read back to within the precision, by the reader and the oracle.
+//! Arbitrary coordinates to encode: the encoder returns an error, or the reader and the oracle read them back within
+//! the precision.
 
 use mdreel_core::frame::{FrameBatch, FrameHeader, Quantities};
 use mdreel_core::writer::xtc::XtcEncoder;
@@ -11,7 +12,7 @@ const PRECISIONS: [f32; 5] = [1.0, 100.0, 1000.0, 12345.0, 1e6];
 pub(crate) fn check(steer: &[u8]) {
     let [precision, shift, words @ ..] = steer else { return };
     let precision = PRECISIONS[usize::from(*precision) % PRECISIONS.len()];
-    // As floats of any bits most are far apart: as small steps from one to the next they make runs.
+    // Most floats with random bits are far apart. Small steps from one to the next produce runs.
     let steps = words.chunks_exact(2).map(|word| f32::from(i16::from_le_bytes([word[0], word[1]])) / 256.0);
     let scale = 2f32.powi(i32::from(*shift as i8) / 8);
     let mut at = [0.0; 3];

@@ -1,4 +1,4 @@
-//! Any bytes as an XTC file: read whole, in part and from anywhere, and compared with the oracle.
+//! Arbitrary bytes as an XTC file, read completely, partly and from any position, and compared with the oracle.
 
 use mdreel_core::block::{FrameSet, plan_bytes};
 use mdreel_core::source::{AtomSelection, Source, SourceExt};
@@ -15,7 +15,7 @@ pub(crate) fn check(bytes: &[u8]) {
         return;
     };
     let n_atoms = xtc.n_atoms();
-    // Atom counts are bounded by the bytes of the first frame: two bits an atom.
+    // The bytes of the first frame limit the number of atoms: each atom takes at least two bits.
     assert!(n_atoms <= 4 * bytes.len() + 9);
     let all = AtomSelection::all(n_atoms);
     let few = AtomSelection::new((0..n_atoms as u32).step_by(5).collect()).expect("ascending");

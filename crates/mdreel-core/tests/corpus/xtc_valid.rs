@@ -1,5 +1,5 @@
-//! Random valid streams, steered by the fuzzer: decoded as the oracle does, whatever is selected. Then one byte of the
-//! file is changed: still as the oracle does, or refused by both.
+//! Random valid streams, controlled by the fuzzer. The reader must decode them like the oracle, for any selection. Then
+//! one byte of the file changes, and the reader must still agree with the oracle, or both must refuse the file.
 
 use mdreel_core::block::{FrameSet, plan_bytes};
 use mdreel_core::source::{AtomSelection, Source};
@@ -11,7 +11,8 @@ use crate::xtc_stream::{Coverage, Dice, draw_selection, random_file};
 /// Checks one input.
 pub(crate) fn check(steer: &[u8]) {
     let mut dice = Dice::new(steer);
-    // Some frames are so large that only their first part is read; not more than the fuzzer has time for.
+    // Some frames are so large that the reader loads only their first part. They are rare, because the fuzzer has
+    // limited time.
     let large = dice.one_in(250);
     let n_atoms = 1 + dice.below(if large { 4000 } else { 60 }) as usize;
     let n_frames = 1 + dice.below(if large { 3 } else { 6 }) as usize;

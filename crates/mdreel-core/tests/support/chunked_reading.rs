@@ -1,4 +1,4 @@
-//! Reading whole chunked trajectories, for tests and fuzzing.
+//! Reading of complete chunked trajectories, for tests and fuzzing.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use mdreel_core::source::chunked::Chunked;
 use mdreel_core::source::{AtomSelection, Source};
 use mdreel_core::span::Recorder;
 
-/// Number and coordinates of each frame, x y z atom after atom.
+/// The number and coordinates of each frame, with x, y and z of one atom after another.
 pub(crate) type Frames = Vec<(u64, Vec<[f32; 3]>)>;
 
 /// Reads `frames` in batches of `capacity`.

@@ -1,6 +1,6 @@
-//! Reading whole DCD files, for tests.
+//! Reading of complete DCD files, for tests.
 
-// Each test program uses a part of this.
+// Each test program uses a part of this module.
 #![allow(dead_code, reason = "each test crate uses a part of it")]
 
 use std::io::Write;
@@ -15,7 +15,7 @@ use mdreel_core::source::{AtomSelection, Source};
 use mdreel_core::span::{Recorder, Span};
 use tempfile::NamedTempFile;
 
-/// What was read.
+/// The frames that were read.
 pub(crate) struct Frames {
     pub headers: Vec<FrameHeader>,
     /// x, y and z of each frame.
@@ -23,14 +23,14 @@ pub(crate) struct Frames {
     pub spans: Vec<Span>,
 }
 
-/// A file that holds `bytes`.
+/// Creates a file that contains `bytes`.
 pub(crate) fn file_of(bytes: &[u8]) -> NamedTempFile {
     let mut file = NamedTempFile::new().expect("a temporary file");
     file.write_all(bytes).expect("room on the disk");
     file
 }
 
-/// Opens a file that holds `bytes`. The file is gone at once, its content stays readable.
+/// Opens a file that contains `bytes`. The file is deleted at once, but its content stays readable.
 pub(crate) fn open(bytes: &[u8]) -> Result<Dcd> {
     let file = file_of(bytes);
     FileBytes::open(file.path(), Access::Auto).and_then(Dcd::open)
@@ -57,7 +57,7 @@ pub(crate) fn read(dcd: &Dcd, atoms: &AtomSelection, frames: FrameSet, capacity:
     }
 }
 
-/// Opens and reads everything.
+/// Opens a file and reads all its frames.
 pub(crate) fn read_all(bytes: &[u8]) -> Result<Frames> {
     let dcd = open(bytes)?;
     read(&dcd, &AtomSelection::all(dcd.n_atoms()), FrameSet::all(dcd.n_frames()?), 4)

@@ -1,29 +1,30 @@
-//! A plain writer of DCD files of every flavour. It keeps what it wrote, as an oracle for readers.
+//! A simple writer of DCD files in every variant of the format. It knows what it wrote and serves as an oracle for
+//! readers.
 
-// Each test program uses a part of this.
+// Each test program uses a part of this module.
 #![allow(dead_code, reason = "each test crate uses a part of it")]
 
-/// How to write a file.
+/// The properties of the file.
 #[derive(Debug, Clone)]
 pub(crate) struct DcdWriter {
     pub big_endian: bool,
     pub wide_markers: bool,
-    /// CHARMM's conventions (and its program version), or X-PLOR's.
+    /// The version of CHARMM whose conventions apply, or 0 for the conventions of X-PLOR.
     pub charmm_version: i32,
     pub n_atoms: usize,
     pub n_frames: usize,
-    /// Cell record of each frame (repeated when there are more frames); none when empty.
+    /// Cell record of each frame, repeated if there are more frames. If it is empty, the file has no cells.
     pub cells: Vec<[f64; 6]>,
     pub fourth_dimension: bool,
-    /// Atoms (from 0) that are not fixed, in any order; `None` when the file knows no fixed atoms.
+    /// Atoms (from 0) that are not fixed, in any order. `None` if the file has no fixed atoms.
     pub free_atoms: Option<Vec<u32>>,
-    /// Frames according to the header; the truth when `None`.
+    /// Number of frames in the header, or the true number if `None`.
     pub n_counted: Option<i32>,
     pub first_step: i32,
     pub steps_per_frame: i32,
     pub time_step: f64,
     pub n_title_lines: i32,
-    /// Length that the title's markers say, when it is not the truth.
+    /// Length in the markers of the title, if it differs from the true length.
     pub title_marker: Option<u64>,
 }
 
@@ -48,19 +49,20 @@ impl Default for DcdWriter {
     }
 }
 
-/// A file that was written, and where its frames are.
+/// A written file with the positions of its frames.
 #[derive(Debug, Clone)]
 pub(crate) struct Written {
     pub bytes: Vec<u8>,
     pub header_end: usize,
-    /// Where each frame ends.
+    /// The end of each frame.
     pub frame_ends: Vec<usize>,
-    /// Where each record marker of each frame is.
+    /// The position of each record marker of each frame.
     pub markers: Vec<Vec<usize>>,
 }
 
 impl DcdWriter {
-    /// The coordinate that a reader must find. All are different, also when mistaken for another frame's.
+    /// Returns the coordinate that a reader must find. The coordinates of all frames are different, so that the tests
+    /// detect a wrong frame.
     pub(crate) fn coordinate(&self, frame: usize, atom: usize, axis: usize) -> f32 {
         let is_free = self.free_atoms.as_ref().is_none_or(|free| free.contains(&(atom as u32)));
         self.moving(if is_free { frame } else { 0 }, atom, axis)
@@ -70,7 +72,7 @@ impl DcdWriter {
         ((frame * self.n_atoms + atom) * 3 + axis) as f32 * 0.25 - 700.0
     }
 
-    /// The cell record of a frame.
+    /// Returns the cell record of a frame.
     pub(crate) fn cell(&self, frame: usize) -> Option<[f64; 6]> {
         (!self.cells.is_empty()).then(|| self.cells[frame % self.cells.len()])
     }

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::xtc_oracle::decode_file;
 use crate::xtc_stream::{Coverage, Dice, random_file};
 
-/// An index like another, with other frames.
+/// Returns a copy of an index with changed frames.
 pub(crate) fn changed(index: &FrameIndex, change: impl FnOnce(&mut [FrameLocation])) -> FrameIndex {
     let mut frames: Vec<_> = index.frames().collect();
     change(&mut frames);
@@ -57,7 +57,7 @@ impl Trajectory {
         place(&self.path(), Keep::Beside).expect("a place beside the data")
     }
 
-    /// Opens the file, locates its frames and says their times.
+    /// Opens the file, locates its frames and returns their times.
     pub(crate) fn times(&self) -> Vec<f64> {
         self.open().times().expect("located")
     }
@@ -66,7 +66,7 @@ impl Trajectory {
         decode_file(&self.bytes).expect("a valid stream").iter().map(|frame| f64::from(frame.time)).collect()
     }
 
-    /// Keeps an index whose times are all wrong by 1,000,000 ps: who shows them has used it.
+    /// Saves an index with all times wrong by 1,000,000 ps. A source that returns these times has used the index.
     pub(crate) fn doctor_index(&self) -> Vec<f64> {
         let file = self.file();
         let index = FrameIndex::load(&file, Keep::Beside).expect("an index");
@@ -84,12 +84,12 @@ impl Trajectory {
         file.set_times(FileTimes::new().set_modified(time)).expect("our own file");
     }
 
-    /// Replaces bytes in place, and sets the modification time back to what it was. Nobody can set the change time.
+    /// Replaces bytes in place and restores the modification time. Programs cannot set the change time.
     pub(crate) fn write_over(&self, at: u64, bytes: &[u8]) {
         let before = fs::metadata(self.path()).expect("it is there");
         let mut file = OpenOptions::new().write(true).open(self.path()).expect("our own file");
         file.seek(SeekFrom::Start(at)).and_then(|_| file.write_all(bytes)).expect("our own file");
-        // Its clock may be so coarse that it takes some writes until it shows another time.
+        // The resolution of the change time may be coarse, so several writes may be necessary until it differs.
         while {
             self.set_modified(before.modified().expect("a time"));
             let now = fs::metadata(self.path()).expect("it is there");
@@ -99,7 +99,7 @@ impl Trajectory {
         assert_eq!((after.len(), after.modified().ok()), (before.len(), before.modified().ok()));
     }
 
-    /// All names in the directory, sorted.
+    /// Returns all names in the directory, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
         names(self.directory.path())
     }

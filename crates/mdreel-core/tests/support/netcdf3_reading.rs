@@ -1,6 +1,6 @@
-//! Reading whole NetCDF files, for tests.
+//! Reading of complete NetCDF files, for tests.
 
-// Each test program uses a part of this.
+// Each test program uses a part of this module.
 #![allow(dead_code, reason = "each test crate uses a part of it")]
 
 use std::io::Write;
@@ -15,7 +15,7 @@ use mdreel_core::source::read::{FrameArray, read_frames};
 use mdreel_core::source::{AtomSelection, Source, SourceExt};
 use tempfile::NamedTempFile;
 
-/// A file that holds `bytes`.
+/// Creates a file that contains `bytes`.
 pub(crate) fn file_of(bytes: &[u8]) -> NamedTempFile {
     let mut file = NamedTempFile::new().expect("a temporary file");
     file.write_all(bytes).expect("room on the disk");
@@ -27,18 +27,18 @@ pub(crate) fn open_path(path: &Path, access: Access) -> Result<NetCdf3> {
     FileBytes::open(path, access).and_then(NetCdf3::open)
 }
 
-/// Opens a file that holds `bytes`. The file is gone at once, its content stays readable.
+/// Opens a file that contains `bytes`. The file is deleted at once, but its content stays readable.
 pub(crate) fn open(bytes: &[u8]) -> Result<NetCdf3> {
     open_path(file_of(bytes).path(), Access::Auto)
 }
 
-/// Reads all that all frames have.
+/// Reads all quantities of all frames.
 pub(crate) fn read_all(netcdf: &NetCdf3) -> Result<FrameArray> {
     let frames = FrameSet::all(netcdf.n_frames()?);
     read_frames(netcdf, &AtomSelection::all(netcdf.n_atoms()), &frames, netcdf.quantities())
 }
 
-/// Opens, checks and reads everything.
+/// Opens a file, checks its end and reads all its frames.
 pub(crate) fn read_bytes(bytes: &[u8]) -> Result<FrameArray> {
     let netcdf = open(bytes)?;
     netcdf.check_end()?;

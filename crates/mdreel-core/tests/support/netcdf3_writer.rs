@@ -1,10 +1,10 @@
-//! A plain writer of NetCDF files of the classic formats with AMBER's variables in any order. It knows what it wrote, as
-//! an oracle for readers.
+//! A simple writer of NetCDF files of the classic formats, with AMBER's variables in any order. It knows what it wrote
+//! and serves as an oracle for readers.
 
-// Each test program uses a part of this.
+// Each test program uses a part of this module.
 #![allow(dead_code, reason = "each test crate uses a part of it")]
 
-/// A variable: what it is called, its type and its scale.
+/// A variable with its name, type and scale factor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Variable {
     pub name: &'static str,
@@ -21,21 +21,21 @@ impl Variable {
     }
 }
 
-/// How to write a file.
+/// The properties of the file.
 #[derive(Debug, Clone)]
 pub(crate) struct NetCdf3Writer {
-    /// 1, 2 or 5.
+    /// Version of the format: 1, 2 or 5.
     pub version: u8,
     pub n_atoms: usize,
     pub n_frames: usize,
-    /// Whether the frames are counted by a dimension of fixed length.
+    /// Whether the dimension of the frames has a fixed length.
     pub is_fixed: bool,
-    /// Variables in their order, in the header and in the file. `replica` (an integer) and `flags` (three bytes) are none
-    /// of a trajectory's.
+    /// Variables in their order in the header and in the file. `replica` (an integer) and `flags` (three bytes) do not
+    /// belong to a trajectory.
     pub variables: Vec<Variable>,
     /// Dimensions in any order.
     pub dimensions: Vec<&'static str>,
-    /// Records according to the header; the truth when `None`.
+    /// Number of records in the header, or the true number if `None`.
     pub n_counted: Option<u32>,
     pub conventions: &'static str,
 }
@@ -55,15 +55,16 @@ impl Default for NetCdf3Writer {
     }
 }
 
-/// A file that was written.
+/// A written file with the positions of its parts.
 #[derive(Debug, Clone)]
 pub(crate) struct Written {
     pub bytes: Vec<u8>,
     pub header_end: usize,
-    /// Where the number of each dimension, and the `begin` of each variable, stands in the header.
+    /// The positions in the header of the length of each dimension (`lengths_at`) and of the `begin` of each variable
+    /// (`begins_at`).
     pub lengths_at: Vec<usize>,
     pub begins_at: Vec<usize>,
-    /// Where the first record begins, and bytes of a record.
+    /// The start of the first record, and the size of a record in bytes.
     pub first: usize,
     pub record: usize,
 }
@@ -73,13 +74,13 @@ impl NetCdf3Writer {
         self.variables.iter().find(|variable| variable.name == name)
     }
 
-    /// The number that is stored as the `i`-th of a variable in a frame: exact in single precision.
+    /// Returns the `i`-th stored number of a variable in a frame, which is exact in single precision.
     pub(crate) fn stored(&self, name: &str, frame: usize, i: usize) -> f64 {
         let which = Variable::NAMES.iter().position(|other| *other == name).expect("a known name");
         ((which * 40 + frame) * 3 * self.n_atoms + i) as f64 * 0.25 + 1.0
     }
 
-    /// The number that a reader must find, but for the units of forces.
+    /// Returns the number that a reader must find, without the unit conversion of forces.
     pub(crate) fn read(&self, name: &str, frame: usize, i: usize) -> f64 {
         let stored = self.stored(name, frame, i);
         match self.variable(name).and_then(|variable| variable.scale.map(|scale| (variable.is_double, scale))) {
@@ -126,12 +127,12 @@ impl NetCdf3Writer {
         }
     }
 
-    /// Numbers of a variable in a frame.
+    /// Returns the number of values of a variable in a frame.
     pub(crate) fn n_numbers(&self, name: &str) -> usize {
         Self::shape(name)[1..].iter().map(|dimension| self.dimension_len(dimension)).product()
     }
 
-    /// Bytes of a variable in a frame, as they stand in the file.
+    /// Returns the bytes of a variable in a frame, as stored in the file.
     fn numbers(&self, variable: &Variable, frame: usize) -> Vec<u8> {
         let number = |i: usize| {
             let stored = self.stored(variable.name, frame, i);
@@ -190,7 +191,7 @@ impl NetCdf3Writer {
         Written { bytes: out.bytes, header_end, lengths_at, begins_at, first: header_end, record }
     }
 
-    /// Returns where its beginning is to be put.
+    /// Writes the header entry of a variable. Returns the position of its `begin`, which the caller must fill in.
     fn write_variable(&self, out: &mut Output, variable: &Variable) -> usize {
         out.name(variable.name);
         let shape = Self::shape(variable.name);
@@ -216,7 +217,7 @@ impl NetCdf3Writer {
             (_, false) => 5,
             (_, true) => 6,
         });
-        // What readers must not believe.
+        // The size of the variable is wrong on purpose, because readers must not rely on it.
         out.size(0x7fff_fff0);
         let at = out.bytes.len();
         out.bytes.extend(vec![0; if self.version == 1 { 4 } else { 8 }]);

@@ -1,4 +1,4 @@
-//! Reading a source in every way there is, into something that can be compared to the bit.
+//! Reading of a source in every possible way, with results that can be compared bit by bit.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -16,25 +16,25 @@ use mdreel_core::span::{Recorder, Span};
 /// The bits of x, y and z of some atoms.
 pub(crate) type Bits = Vec<[u32; 3]>;
 
-/// A frame, its floats as bits; NaN is one and the same.
+/// A frame with its floats as bits. All NaN values have the same bits.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Seen {
     pub index: u64,
     pub step: i64,
     pub time: u64,
     pub cell: Option<[[u32; 3]; 3]>,
-    /// Positions: none if the frame has none, or they were not wanted.
+    /// Positions, empty if the frame has none or if they were not requested.
     pub coordinates: Bits,
     pub velocities: Option<Bits>,
     pub forces: Option<Bits>,
 }
 
-/// The bits of a number, of which NaN has one kind.
+/// Returns the bits of a number. All NaN values have the same bits.
 pub(crate) fn bits(number: f32) -> u32 {
     if number.is_nan() { f32::NAN.to_bits() } else { number.to_bits() }
 }
 
-/// What a batch holds.
+/// Returns the frames in a batch.
 pub(crate) fn seen(batch: &FrameBatch) -> impl Iterator<Item = Seen> {
     batch.headers().iter().enumerate().map(|(i, header)| {
         let quantity = |quantity| {
@@ -54,7 +54,8 @@ pub(crate) fn seen(batch: &FrameBatch) -> impl Iterator<Item = Seen> {
     })
 }
 
-/// Reads `wanted` of an extent through the reader interface, `capacity` frames at a time, or as many as suit the cache.
+/// Reads the `wanted` quantities of an extent through the reader interface, with `capacity` frames per batch, or as
+/// many as suit the cache.
 pub(crate) fn read_wanted(
     source: &dyn Source,
     atoms: &AtomSelection,
@@ -80,7 +81,7 @@ pub(crate) fn read_wanted(
     }
 }
 
-/// Reads positions through the reader interface, `capacity` frames at a time.
+/// Reads positions through the reader interface, with `capacity` frames per batch.
 pub(crate) fn read(
     source: &dyn Source,
     atoms: &AtomSelection,
@@ -154,7 +155,7 @@ impl Kernel for KeepAll {
     }
 }
 
-/// Runs the blocks for `wanted` quantities; `None` when blocks of bytes did not join.
+/// Runs the blocks for the `wanted` quantities. Returns `None` if blocks of bytes did not join.
 pub(crate) fn run_wanted(
     source: &dyn Source,
     atoms: &AtomSelection,

@@ -1,4 +1,5 @@
-//! Reading into rows of the caller in two ways: rows that take values straight from the file, and rows that take columns.
+//! Reading into rows of the caller in two ways: rows that take values directly from the file, and rows that take
+//! columns.
 
 use mdreel_core::block::FrameSet;
 use mdreel_core::error::Result;
@@ -10,7 +11,7 @@ use mdreel_core::source::read::{FrameArray, read_frames};
 use mdreel_core::source::rows::Rows;
 use mdreel_core::source::{AtomSelection, Source};
 
-/// What is in rows that nobody has written.
+/// The initial value of rows, which shows that they were not written.
 const UNTOUCHED: f32 = -7.5;
 
 /// Some rows of each quantity.
@@ -18,7 +19,7 @@ struct Portion {
     n_atoms: usize,
     takes_values: bool,
     quantities: Vec<(Quantity, Vec<[f32; 3]>)>,
-    /// Rows of columns that were written.
+    /// Number of rows that were written as columns.
     n_columns: usize,
 }
 
@@ -42,7 +43,7 @@ impl Rows for &mut Portion {
     }
 }
 
-/// What was read: the bits of each quantity in each portion, the headers and the damage.
+/// The result of reading: the bits of each quantity in each portion, the headers and the damage.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Outcome {
     pub values: Vec<Vec<(Quantity, Vec<u32>)>>,
@@ -50,7 +51,7 @@ pub(crate) struct Outcome {
     pub damage: Vec<Damage>,
 }
 
-/// Reads frames into rows. The second value is the number of rows that were written as columns.
+/// Reads frames into rows. The second returned value is the number of rows that were written as columns.
 pub(crate) fn read_rows(
     source: &dyn Source,
     atoms: &AtomSelection,
@@ -84,8 +85,9 @@ fn bits_of(array: &FrameArray, quantity: Quantity) -> Vec<u32> {
     values.iter().map(|value| value.to_bits()).collect()
 }
 
-/// Checks that rows get the bits of frames that are read one after another: all quantities and each alone, in portions
-/// of any size, by any number of threads. Rows that take values must get no columns.
+/// Checks that rows contain the same bits as frames that are read one after another. The function reads all quantities
+/// together and each quantity alone, with several portion sizes and numbers of threads. Rows that take values must get
+/// no columns.
 pub(crate) fn check_rows(source: &dyn Source, atoms: &AtomSelection, wanted: Quantities, frames: &FrameSet) {
     let right = read_frames(source, atoms, frames, wanted).expect("good frames");
     let alone = wanted.iter().map(|quantity| Quantities::NONE.with(quantity, true));

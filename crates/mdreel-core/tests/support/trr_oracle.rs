@@ -1,11 +1,11 @@
-//! TRR as simply as can be: frames written and read one number at a time. The oracle of the tests.
+//! A minimal implementation of TRR that writes and reads frames one number at a time. It is the oracle of the tests.
 
 use mdreel_core::frame::Quantities;
 use mdreel_core::source::AtomSelection;
 
 use crate::reading::{Seen, bits};
 
-/// A frame in the file's own units, all numbers in double precision.
+/// A frame in the units of the file, with all numbers in double precision.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct RawFrame {
     pub is_double: bool,
@@ -18,12 +18,12 @@ pub(crate) struct RawFrame {
     /// Positions, velocities, forces.
     pub quantities: [Option<Vec<[f64; 3]>>; 3],
     pub n_atoms: usize,
-    /// Where it starts and ends, of a frame that was read.
+    /// The start and end of a frame that was read.
     pub start: usize,
     pub end: usize,
 }
 
-/// Appends a frame.
+/// Appends a frame to `out`.
 pub(crate) fn append_frame(frame: &RawFrame, out: &mut Vec<u8>) {
     let real = if frame.is_double { 8 } else { 4 };
     let int = |value: i32, out: &mut Vec<u8>| out.extend(value.to_be_bytes());
@@ -51,14 +51,14 @@ pub(crate) fn append_frame(frame: &RawFrame, out: &mut Vec<u8>) {
     atoms.for_each(|&value| number(value, out));
 }
 
-/// The bytes of a file of these frames.
+/// Returns the bytes of a file with these frames.
 pub(crate) fn file_bytes(frames: &[RawFrame]) -> Vec<u8> {
     let mut bytes = Vec::new();
     frames.iter().for_each(|frame| append_frame(frame, &mut bytes));
     bytes
 }
 
-/// Goes through bytes; says what was expected where they end.
+/// A reader of bytes. If they end too early, its error names the expected bytes.
 struct Words<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -143,7 +143,7 @@ impl Words<'_> {
     }
 }
 
-/// The frames of a file, or what is wrong with it.
+/// Returns the frames of a file, or a description of its first error.
 pub(crate) fn decode_file(bytes: &[u8]) -> Result<Vec<RawFrame>, String> {
     let mut words = Words { bytes, at: 0 };
     let mut frames: Vec<RawFrame> = Vec::new();
@@ -157,7 +157,7 @@ pub(crate) fn decode_file(bytes: &[u8]) -> Result<Vec<RawFrame>, String> {
     Ok(frames)
 }
 
-/// What a reader must give for frame `index`.
+/// Returns the expected result of a reader for frame `index`.
 pub(crate) fn expected(frame: &RawFrame, index: u64, atoms: &AtomSelection, wanted: Quantities) -> Seen {
     let scaled = |value: f64, factor: f32| bits(value as f32 * factor);
     let quantity = |k: usize, factor: f32| {

@@ -1,4 +1,4 @@
-//! Making TRR files, and reading them in every way there is.
+//! Creation of TRR files, and reading them in every possible way.
 
 use std::path::Path;
 
@@ -10,19 +10,19 @@ use mdreel_core::source::trr::Trr;
 
 use crate::trr_oracle::RawFrame;
 
-/// Opens a file whose index is kept nowhere.
+/// Opens a file without storing its index.
 pub(crate) fn open(path: &Path, access: Access) -> Result<Trr> {
     Trr::open(FileBytes::open(path, access)?, Keep::Nowhere)
 }
 
-/// The quantities whose bits are set.
+/// Returns the quantities whose bits are set.
 pub(crate) fn quantities(bits: u8) -> Quantities {
     let all = [Quantity::Positions, Quantity::Velocities, Quantity::Forces];
     all.into_iter().enumerate().fold(Quantities::NONE, |set, (k, q)| set.with(q, bits & (1 << k) != 0))
 }
 
-/// A frame of many different numbers. The bits of `sections` say what it has: from the lowest on positions, velocities,
-/// forces, box, virial, pressure, double precision. A frame without anything gets a box.
+/// Creates a frame of many different numbers. The bits of `sections` select its parts, from the lowest bit on:
+/// positions, velocities, forces, box, virial, pressure, double precision. A frame without any part gets a box.
 pub(crate) fn frame(n_atoms: usize, sections: u8, seed: u64) -> RawFrame {
     let has = |k: u8| sections & (1 << k) != 0;
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
@@ -46,7 +46,7 @@ pub(crate) fn frame(n_atoms: usize, sections: u8, seed: u64) -> RawFrame {
     }
 }
 
-/// Frames with these sections.
+/// Creates frames with these sections.
 pub(crate) fn frames(n_atoms: usize, sections: &[u8], seed: u64) -> Vec<RawFrame> {
     sections.iter().zip(1..).map(|(&sections, i)| frame(n_atoms, sections, 100 * seed + i)).collect()
 }

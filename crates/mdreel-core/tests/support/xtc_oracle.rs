@@ -1,6 +1,6 @@
-//! The oracle: XTC decoded bit by bit, atom by atom, with nothing in mind but the description of the format.
+//! The XTC oracle: it decodes bit by bit and atom by atom, and follows only the description of the format.
 
-/// What a frame says. Floats are in the file's units (nm, ps).
+/// The content of a frame. The floats of its header are in the units of the file (nm, ps).
 #[derive(Debug, Clone)]
 pub(crate) struct OracleFrame {
     pub start: usize,
@@ -10,14 +10,14 @@ pub(crate) struct OracleFrame {
     pub box_vectors: [f32; 9],
     /// Coordinates in Å.
     pub coordinates: Vec<[f32; 3]>,
-    /// For each atom, how many bytes of the frame must be there before it can be decoded.
+    /// For each atom, the number of bytes of the frame that are necessary to decode it.
     pub needed: Vec<usize>,
-    /// Whether some atom has each of the least and largest integers that the header gives.
+    /// Whether some atom has each of the smallest and largest integers in the header.
     pub reaches_its_extremes: bool,
 }
 
-/// Radix of a small index: the largest number whose cube does not exceed `2^index`, but for three slips that became
-/// part of the format.
+/// Returns the radix of a small index. It is the largest number whose cube does not exceed `2^index`, except for three
+/// mistakes that became part of the format.
 pub(crate) fn small_radix(index: u32) -> u32 {
     match index {
         37 => 5060,
@@ -30,13 +30,13 @@ pub(crate) fn small_radix(index: u32) -> u32 {
     }
 }
 
-/// Radices of all small indices.
+/// Returns the radices of all small indices.
 pub(crate) fn small_radices() -> &'static [u32; 73] {
     static RADICES: std::sync::OnceLock<[u32; 73]> = std::sync::OnceLock::new();
     RADICES.get_or_init(|| std::array::from_fn(|index| if index < 9 { 0 } else { small_radix(index as u32) }))
 }
 
-/// Decodes all frames of a file. `Err` with the number of whole frames when anything is not as it should be.
+/// Decodes all frames of a file. If anything is invalid, it returns `Err` with the complete frames before it.
 pub(crate) fn decode_file(bytes: &[u8]) -> Result<Vec<OracleFrame>, Vec<OracleFrame>> {
     let mut frames: Vec<OracleFrame> = Vec::new();
     let mut start = 0;
@@ -110,7 +110,7 @@ fn decode_frame(bytes: &[u8], start: usize) -> Option<OracleFrame> {
     if !precision.is_finite() || precision <= 0.0 || sizes.contains(&0) || !(9..=72).contains(&small_index) {
         return None;
     }
-    // No atom takes more than three fields of 32 bits and six control bits. More bytes than that are refused.
+    // An atom takes at most three fields of 32 bits and six control bits. The oracle refuses more bytes.
     let n_bytes = usize::try_from(n_bytes).ok().filter(|&n| n <= (102 * n_atoms as usize + 64).div_ceil(8))?;
     let data = bytes.get(at..at.checked_add(n_bytes)?)?;
     frame.end = at + n_bytes.checked_next_multiple_of(4)?;
@@ -134,7 +134,7 @@ impl Bits<'_> {
         Some(u32::from(bit))
     }
 
-    /// A number whose first bit is its highest.
+    /// Reads a number whose first bit is its highest.
     fn field(&mut self, n_bits: usize) -> Option<u32> {
         let mut value = 0;
         for _ in 0..n_bits {
@@ -143,8 +143,8 @@ impl Bits<'_> {
         Some(value)
     }
 
-    /// Three components in one number, which is stored byte by byte, its lowest byte first and the bits of an incomplete
-    /// byte last. Schoolbook division of a number with base-256 digits.
+    /// Reads three components packed in one number. The number is stored byte by byte, with its lowest byte first and
+    /// the bits of an incomplete byte last. The function uses schoolbook division of a number with base-256 digits.
     fn packed(&mut self, n_bits: usize, sizes: [u32; 3]) -> Option<[u32; 3]> {
         let mut digits = Vec::new();
         let mut left = n_bits;
@@ -169,7 +169,7 @@ impl Bits<'_> {
     }
 }
 
-/// Number of bits of the product of `sizes`, by doubling.
+/// Returns the number of bits of the product of `sizes`, found by doubling.
 pub(crate) fn product_bits(sizes: [u32; 3]) -> usize {
     let product: u128 = sizes.iter().map(|&size| u128::from(size)).product();
     (0..).find(|&bits| 1u128 << bits > product).unwrap_or(0)
@@ -218,7 +218,7 @@ fn decode_groups(
                 atom[axis] = atom[axis].wrapping_sub(radix / 2).wrapping_add(before[axis]);
             }
             before = atom;
-            // The first small atom stands before the big one (water: the oxygen between its hydrogens).
+            // The first small atom comes before the big one (in water, the oxygen comes between its hydrogens).
             if k == 0 { atoms.insert(0, atom) } else { atoms.push(atom) }
         }
         small_index = small_index.wrapping_add_signed(change);
@@ -236,7 +236,7 @@ fn decode_groups(
     }
     let max = [0, 1, 2].map(|axis| min[axis].wrapping_add_unsigned(sizes[axis] - 1));
     frame.reaches_its_extremes = (least, largest) == (min, max);
-    // Nothing is left but the bits that fill the last byte.
+    // Only the bits that pad the last byte may remain.
     let n_left = 8 * data.len() - bits.at;
     (n_left < 8 && bits.field(n_left)? == 0).then_some(())
 }

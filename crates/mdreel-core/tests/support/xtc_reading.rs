@@ -1,4 +1,4 @@
-//! Reading XTC in every way there is, and what must come out.
+//! Reading of XTC files in every possible way, and the expected results.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub(crate) use crate::reading::{Kept, Seen, read, read_bytes, read_frames, seen}
 use crate::reading::{bits, run_wanted};
 use crate::xtc_oracle::OracleFrame;
 
-/// What a reader must give for frame `index`.
+/// Returns the expected result of a reader for frame `index`.
 pub(crate) fn expected(frame: &OracleFrame, index: u64, atoms: &AtomSelection) -> Seen {
     let edge = |k: usize| bits(frame.box_vectors[k] * 10.0);
     let has_cell = frame.box_vectors.iter().any(|&v| v != 0.0);
@@ -30,19 +30,19 @@ pub(crate) fn expected(frame: &OracleFrame, index: u64, atoms: &AtomSelection) -
     }
 }
 
-/// Opens a file whose index is kept nowhere.
+/// Opens a file without storing its index.
 pub(crate) fn open(path: &Path) -> Result<Xtc> {
-    // Miri knows no maps of files.
+    // Miri does not support memory maps of files.
     let access = if cfg!(miri) { Access::Read } else { Access::Auto };
     Xtc::open(FileBytes::open(path, access)?, Keep::Nowhere)
 }
 
-/// The same, to be decoded without vector instructions.
+/// Opens a file without storing its index, for decoding without vector instructions.
 pub(crate) fn open_portable(path: &Path) -> Result<Xtc> {
     Ok(open(path)?.at_level(Level::available()[0]))
 }
 
-/// The same in all ways: mapped and read, with all instructions that there are.
+/// Opens a file in all ways: mapped and read, with each available instruction set.
 pub(crate) fn open_in_all_ways(path: &Path) -> Result<Vec<Xtc>> {
     let open = |access| move |level| Ok(Xtc::open(FileBytes::open(path, access)?, Keep::Nowhere)?.at_level(level));
     [Access::Map, Access::Read]
@@ -51,7 +51,7 @@ pub(crate) fn open_in_all_ways(path: &Path) -> Result<Vec<Xtc>> {
         .collect()
 }
 
-/// Runs the blocks; `None` when blocks of bytes did not join.
+/// Runs the blocks. Returns `None` if blocks of bytes did not join.
 pub(crate) fn run_all(
     source: &dyn Source,
     atoms: &AtomSelection,

@@ -1,10 +1,10 @@
-//! Random, valid XTC frames. Not a compressor: it draws the groups themselves, so that everything the format allows
-//! comes up, also what no encoder would write for real coordinates.
+//! Random, valid XTC frames. The writer is not a compressor: it draws the groups themselves. It therefore covers
+//! everything that the format allows, including streams that no encoder would write for real coordinates.
 
 use crate::xtc_oracle::{product_bits, small_radices};
 
-/// A die that shows what its bytes say, and goes on at random (from a seed made of them) when they are used up. So
-/// both a property test and a fuzzer can steer it.
+/// A die whose numbers come from given bytes. After these bytes, it continues with random numbers from a seed that
+/// depends on them. Both a property test and a fuzzer can therefore control it.
 pub(crate) struct Dice<'a> {
     bytes: &'a [u8],
     state: u64,
@@ -16,7 +16,7 @@ impl<'a> Dice<'a> {
         Dice { bytes, state }
     }
 
-    /// A number from 0 to before `n`, `n > 0`.
+    /// Returns a number from 0 to `n - 1`, where `n > 0`.
     pub(crate) fn below(&mut self, n: u64) -> u64 {
         if n <= 1 {
             return 0;
@@ -36,18 +36,18 @@ impl<'a> Dice<'a> {
         (z ^ z >> 31) % n
     }
 
-    /// A number from `low` to `high`, both included.
+    /// Returns a number from `low` to `high`, both included.
     pub(crate) fn between(&mut self, low: i64, high: i64) -> i64 {
         low + self.below((high - low + 1) as u64) as i64
     }
 
-    /// True once in `n` times.
+    /// Returns `true` in one of `n` cases.
     pub(crate) fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
 }
 
-/// Appends bits, first bit on top.
+/// A writer that appends bits, with the first bit as the highest.
 #[derive(Default)]
 struct BitWriter {
     bytes: Vec<u8>,
@@ -71,7 +71,7 @@ impl BitWriter {
         }
     }
 
-    /// A number of `n_bits` bits, its least significant byte first; the last byte may be an incomplete one.
+    /// Appends a number of `n_bits` bits, with its least significant byte first. The last byte may be incomplete.
     fn packed(&mut self, mut value: u128, mut n_bits: u32) {
         while n_bits > 0 {
             let width = n_bits.min(8);
@@ -82,27 +82,27 @@ impl BitWriter {
     }
 }
 
-/// How the big coordinates of a frame are to be stored.
+/// The storage of the big coordinates of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Width {
-    /// One number of about so many bits, 1 to 72.
+    /// One number of about the given number of bits, from 1 to 72.
     Packed(u32),
     /// Three fields, at least one of more than 24 bits.
     Fields,
 }
 
-/// The frame of the shape drawn.
+/// The parameters of a random frame.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     pub n_atoms: usize,
     pub magic: u32,
     pub width: Width,
-    /// The longest run to draw, at most 10; short runs make long frames.
+    /// The longest run to draw, at most 10. Short runs make long frames.
     pub most_run: i64,
 }
 
 impl Shape {
-    /// Any shape for `n_atoms` atoms.
+    /// Draws a shape for `n_atoms` atoms.
     pub(crate) fn draw(dice: &mut Dice<'_>, n_atoms: usize) -> Shape {
         let magic = if dice.one_in(2) { 1995 } else { 2023 };
         let width = if dice.one_in(6) { Width::Fields } else { Width::Packed(1 + dice.below(72) as u32) };
@@ -111,7 +111,7 @@ impl Shape {
     }
 }
 
-/// A number of exactly `n_bits` bits; 1 for none.
+/// Draws a number of exactly `n_bits` bits, or returns 1 if `n_bits` is 0.
 fn size_of(dice: &mut Dice<'_>, n_bits: u32) -> u32 {
     match n_bits {
         0 => 1,
@@ -138,7 +138,7 @@ fn draw_sizes(dice: &mut Dice<'_>, width: Width) -> [u32; 3] {
     sizes
 }
 
-/// What came up while drawing, so that a test can see that everything did.
+/// The features that occurred in random frames, so that a test can check that all of them did.
 #[derive(Debug, Default)]
 pub(crate) struct Coverage {
     pub packed_bits: std::collections::BTreeSet<usize>,
@@ -150,7 +150,7 @@ pub(crate) struct Coverage {
     pub thin_axes: bool,
 }
 
-/// Appends a random frame of this shape to `file`.
+/// Appends a random frame of the given shape to `file`.
 pub(crate) fn append_frame(dice: &mut Dice<'_>, shape: Shape, file: &mut Vec<u8>, coverage: &mut Coverage) {
     let words = |file: &mut Vec<u8>, words: &[u32]| words.iter().for_each(|word| file.extend(word.to_be_bytes()));
     let step = dice.between(-1000, 1_000_000) as i32;
@@ -205,7 +205,8 @@ fn draw_groups(
     let fields = sizes.iter().any(|&size| size >= 1 << 24);
     let mut left = shape.n_atoms as i64;
     let mut run = 0;
-    // Runs of runs: as real frames have them, and enough of them long.
+    // `drift` is the preferred change of the small index. Many groups keep the length of the previous run, as in real
+    // frames.
     let drift = dice.between(-1, 1);
     while left > 0 {
         let big = sizes.map(|size| match dice.below(6) {
@@ -260,7 +261,7 @@ fn mixed(components: [u32; 3], sizes: [u32; 3]) -> u128 {
     (x * u128::from(sizes[1]) + y) * u128::from(sizes[2]) + z
 }
 
-/// A file of `n_frames` random frames.
+/// Creates a file of `n_frames` random frames.
 pub(crate) fn random_file(dice: &mut Dice<'_>, n_atoms: usize, n_frames: usize, coverage: &mut Coverage) -> Vec<u8> {
     let mut file = Vec::new();
     for _ in 0..n_frames {
@@ -270,7 +271,7 @@ pub(crate) fn random_file(dice: &mut Dice<'_>, n_atoms: usize, n_frames: usize, 
     file
 }
 
-/// Some of `n_atoms` atoms: none, all, one, a stretch, a few, most, the first, the last.
+/// Selects some of `n_atoms` atoms: none, all, one, a stretch, a few, most, the first or the last.
 pub(crate) fn draw_selection(dice: &mut Dice<'_>, n_atoms: usize) -> Vec<u32> {
     let n = n_atoms as u64;
     let (a, b) = (dice.below(n) as u32, dice.below(n) as u32);

@@ -1,4 +1,5 @@
-//! The same bits, however a file is cut and however many workers read it, and whatever its numbers look like.
+//! The bits of the result do not depend on the division into blocks, on the number of workers, or on the values in the
+//! file.
 
 use mdreel_core::block::{FrameSet, plan_bytes, plan_frames};
 use mdreel_core::frame::Quantities;
@@ -43,13 +44,13 @@ proptest! {
     }
 }
 
-/// A file whose second and third frames have, among their positions, the bytes of other frames.
+/// Creates a file whose second and third frames contain the bytes of other frames among their positions.
 fn misleading_file() -> (Vec<u8>, Vec<RawFrame>) {
     let n_atoms = 100;
     let mut carried = Vec::new();
     let mut bytes = file_bytes(&frames(n_atoms, &[1], 1));
     for i in 0..2 {
-        // Whole frames of no more than a box, one behind the other.
+        // The payload consists of complete frames that contain only a box, one after another.
         carried.extend(file_bytes(&frames(n_atoms, &[8; 5], i)));
         let mut carrier = Vec::new();
         crate::trr_oracle::append_frame(&frame(n_atoms, 0b1001, 9), &mut carrier);
@@ -114,7 +115,8 @@ fn an_index_is_kept_and_extended_from_its_end_when_the_file_has_grown() {
     std::fs::write(&path, &bytes).expect("room for a small file");
     assert_eq!(open().n_frames().expect("located"), 9);
     open().check_end().expect("whole frames");
-    // A header in the middle is damaged, away from the ends that the index checks, and the file grows: it is looked at again.
+    // A header in the middle is damaged, away from the ends that the index checks. The file then grows, so the index is
+    // checked again.
     let damaged = decode_file(&bytes).expect("a valid file")[2].start;
     assert!(damaged > 4096 && damaged + 4096 < bytes.len());
     bytes[damaged] ^= 1;

@@ -1,4 +1,5 @@
-//! Damaged files: an error that says where, never a panic, a hang, or frames that are not there.
+//! Damaged files: the reader returns an error with the place. It never panics, hangs or returns frames that do not
+//! exist.
 
 use mdreel_core::block::{Extent, FrameSet, plan_bytes};
 use mdreel_core::error::{Error, Result};
@@ -11,7 +12,7 @@ use crate::reading::{Seen, read_wanted, run_wanted};
 use crate::trr_oracle::{decode_file, expected, file_bytes};
 use crate::trr_reading::{frames, open};
 
-/// Opens a file and reads all that is in it, as a whole and from anywhere.
+/// Opens a file and reads its complete content, by frame number and as a block of bytes.
 fn read_everything(bytes: &[u8]) -> Result<Vec<Seen>> {
     let file = file_of(bytes);
     let read = |access, extent: Option<Extent>| {
@@ -41,7 +42,7 @@ fn read_everything(bytes: &[u8]) -> Result<Vec<Seen>> {
     located
 }
 
-/// Both read the same, or both refuse.
+/// Checks that the source and the oracle read the same frames, or that both refuse the file.
 fn agrees_with_the_oracle(bytes: &[u8], what: &str) {
     match (read_everything(bytes), decode_file(bytes)) {
         (Err(Error::Format { place, .. }), Err(_)) => assert!(place.byte.is_some_and(|b| b <= bytes.len() as u64)),
@@ -129,7 +130,8 @@ fn absurd_headers_are_refused_before_any_memory_is_taken() {
             read_everything(&changed).expect_err(what);
         }
     }
-    // 178,956,970 atoms of a tiny file: their number fits the size that is claimed for them, the file does not.
+    // A tiny file states 178,956,970 atoms. This number matches the stated size of their data, but the file is too
+    // small.
     let mut huge = bytes;
     for (at, word) in [(52, 2_147_483_640), (56, 0), (60, 0), (64, 178_956_970)] {
         huge[at..at + 4].copy_from_slice(&i32::to_be_bytes(word));

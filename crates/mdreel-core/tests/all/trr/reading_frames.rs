@@ -1,4 +1,4 @@
-//! Any frames, atoms and quantities of any file: the bits that the oracle reads.
+//! Any frames, atoms and quantities of any file: the reader returns the same bits as the oracle.
 
 use mdreel_core::block::{Extent, FrameSet};
 use mdreel_core::error::Error;
@@ -14,7 +14,7 @@ use crate::rows_reading::check_rows;
 use crate::trr_oracle::{decode_file, expected, file_bytes};
 use crate::trr_reading::{frames, open, quantities};
 
-/// Atoms that lie close together, alone, or in runs, of `n_atoms`.
+/// Selects atoms of `n_atoms` that lie close together, alone, or in runs.
 fn draw_atoms(n_atoms: usize, picks: &[(u32, u32)]) -> AtomSelection {
     let range = |&(start, len): &(u32, u32)| (start % n_atoms as u32..n_atoms as u32).take(len as usize);
     let mut atoms: Vec<u32> = picks.iter().flat_map(range).collect();
@@ -50,12 +50,12 @@ proptest! {
         wanted in 0u8..8, seed in any::<u32>(), order in proptest::collection::vec(any::<prop::sample::Index>(), 0..20),
         capacity in prop_oneof![Just(None), (1usize..9).prop_map(Some)],
     ) {
-        // Frames of one shape follow one another, as in files of programs.
+        // Frames of the same shape follow one another, as in files of simulation programs.
         let sections: Vec<_> = sections.iter().flat_map(|&s| std::iter::repeat_n(s, repeat)).collect();
         let bytes = file_bytes(&frames(n_atoms, &sections, u64::from(seed)));
         let right = decode_file(&bytes).expect("a valid file");
         let atoms = draw_atoms(n_atoms, &picks);
-        // A batch of a given capacity has room for positions only: what else is wanted is left out.
+        // A batch of a given capacity has columns only for positions. The reader omits other requested quantities.
         let wanted = quantities(wanted);
         let held = if capacity.is_some() { wanted.both(Quantities::POSITIONS) } else { wanted };
         let file = file_of(&bytes);

@@ -1,4 +1,4 @@
-//! Written files read back as they were, and hold the bytes that the oracle writes.
+//! Written files read back unchanged and contain the bytes that the oracle writes.
 
 use mdreel_core::block::{Extent, FrameSet};
 use mdreel_core::error::Error;
@@ -29,7 +29,7 @@ fn outline(n_atoms: usize, quantities: Quantities) -> Outline {
     }
 }
 
-/// All frames of a file in one batch.
+/// Reads all frames of a file into one batch.
 fn batch_of(source: &dyn Source) -> FrameBatch {
     let atoms = AtomSelection::all(source.n_atoms());
     let mut batch = FrameBatch::for_quantities(atoms.len(), Quantities::ALL);
@@ -59,7 +59,7 @@ proptest! {
         let bytes = std::fs::read(&path)?;
         std::fs::remove_file(&path)?;
 
-        // What the numbers must be, by the rule in the encoder's documentation, from what the batch shows.
+        // Computes the expected numbers from the batch, by the rule in the encoder's documentation.
         let single = |v: f32, factor: f32| f64::from(v * factor);
         let number = |v: f32, factor: f64| if is_double { f64::from(v) * factor } else { single(v, factor as f32) };
         let written = decode_file(&bytes).expect("a valid file");
@@ -81,7 +81,7 @@ proptest! {
                 prop_assert_eq!(&frame.quantities[quantity as usize], &right);
             }
         }
-        // To the byte: nothing else is in the file.
+        // The file contains exactly these bytes and nothing else.
         prop_assert_eq!(file_bytes(&written), bytes);
     }
 }

@@ -1,4 +1,4 @@
-//! The same bits, however a file is cut and however many workers read it.
+//! The bits of the result do not depend on the division into blocks or on the number of workers.
 
 use std::time::Instant;
 
@@ -85,7 +85,8 @@ proptest! {
     }
 }
 
-/// Frames of so few atoms are shorter than the longest header: a look at what follows one must not end within it.
+/// Frames of so few atoms are shorter than the longest header. The bytes that the reader loads after the end of a part
+/// can therefore contain a complete frame.
 #[test]
 fn parts_that_end_anywhere_give_the_smallest_frames() {
     for (n_atoms, n_frames) in (1..11).flat_map(|n_atoms| [(n_atoms, 2), (n_atoms, 5)]) {

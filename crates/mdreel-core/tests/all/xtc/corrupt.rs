@@ -1,4 +1,5 @@
-//! Damaged files: an error that says where, never a panic, a hang, or frames that are not there.
+//! Damaged files: the reader returns an error with the place. It never panics, hangs or returns frames that do not
+//! exist.
 
 use mdreel_core::block::{FrameSet, plan_bytes};
 use mdreel_core::error::{Error, Result};
@@ -9,7 +10,7 @@ use crate::xtc_oracle::{OracleFrame, decode_file};
 use crate::xtc_reading::{Seen, expected, open, open_portable, read_bytes, read_frames, run_all};
 use crate::xtc_stream::{Coverage, Dice, Shape, Width, append_frame, random_file};
 
-/// A few frames of `n_atoms` atoms.
+/// Creates a few frames of `n_atoms` atoms.
 fn small_file(n_atoms: usize) -> (Vec<u8>, Vec<OracleFrame>) {
     let mut bytes = Vec::new();
     let mut dice = Dice::new(&[7]);
@@ -20,10 +21,10 @@ fn small_file(n_atoms: usize) -> (Vec<u8>, Vec<OracleFrame>) {
     (bytes, frames)
 }
 
-/// Opens a file and reads all that is in it, as a whole and from anywhere.
+/// Opens a file and reads its complete content, by frame number and as a block of bytes.
 fn read_everything(bytes: &[u8]) -> Result<Vec<Seen>> {
     let file = file_of(bytes);
-    // Decoded in different ways: both must see the same.
+    // The two readers decode with different instructions. Both must return the same frames.
     let unlocated = open_portable(file.path()).and_then(|xtc| {
         let atoms = AtomSelection::all(xtc.n_atoms());
         read_bytes(&xtc, &atoms, 0..bytes.len() as u64)
@@ -38,7 +39,8 @@ fn read_everything(bytes: &[u8]) -> Result<Vec<Seen>> {
     if let (Ok((unlocated, _)), Ok(located)) = (&unlocated, &located) {
         assert_eq!(unlocated, located);
     }
-    // In many parts: right, or void, or an error; a worker in the middle knows too little to say more.
+    // In several parts, the result must be correct or `None`, or there must be an error. A worker in the middle of the
+    // file cannot know more.
     let parts = open(file.path()).and_then(|xtc| {
         let atoms = AtomSelection::all(xtc.n_atoms());
         run_all(&xtc, &atoms, &plan_bytes(0..bytes.len() as u64, 5), 1)
@@ -107,7 +109,7 @@ fn every_flipped_bit_gives_an_error_or_what_the_oracle_reads() {
     }
 }
 
-/// Both read the same, or both refuse.
+/// Checks that the source and the oracle read the same frames, or that both refuse the file.
 fn agrees_with_the_oracle(bytes: &[u8], what: &str) {
     match (read_everything(bytes), decode_file(bytes)) {
         (Err(Error::Format { place, .. }), Err(_)) => assert!(place.byte.is_some_and(|b| b <= bytes.len() as u64)),
@@ -135,7 +137,7 @@ fn damaged_streams_agree_with_the_oracle() {
     }
 }
 
-/// Writes a word into the header of the frame at `start`.
+/// Writes a word at byte `at`.
 fn set_word(bytes: &mut [u8], at: usize, word: u32) {
     bytes[at..at + 4].copy_from_slice(&word.to_be_bytes());
 }
@@ -214,7 +216,8 @@ fn garbage_between_frames_is_an_error_at_its_byte() {
 
 #[test]
 fn a_corrupt_frame_is_named_by_its_number_and_byte() {
-    // A run of ten atoms where only a few are left: the last group ends behind the frame's last atom.
+    // The damaged bytes start a run of ten atoms where only a few atoms are left, so the last group ends after the
+    // frame's last atom.
     let mut bytes = Vec::new();
     let mut dice = Dice::new(&[1]);
     for _ in 0..12 {
@@ -230,7 +233,8 @@ fn a_corrupt_frame_is_named_by_its_number_and_byte() {
     let xtc = open(file.path()).expect("whole headers");
     let error = read_frames(&xtc, &atoms, FrameSet::all(12)).expect_err("corrupt");
     assert!(names_its_place(&error, 8, |byte| inside.contains(&byte)), "{error}");
-    // Read from anywhere, a frame's number is not known: the pass is void, and reading by number says it.
+    // Blocks of bytes do not know frame numbers. The run therefore returns `None`, and reading by number reports the
+    // place.
     for n_parts in [1, 3, 12, 40] {
         let xtc = open(file.path()).expect("whole headers");
         let blocks = plan_bytes(0..bytes.len() as u64, n_parts);

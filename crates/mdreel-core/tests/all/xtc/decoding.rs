@@ -1,4 +1,4 @@
-//! Every way in which a frame can be coded, decoded to the bit as the oracle does.
+//! Every possible encoding of a frame: the decoder returns the same bits as the oracle.
 
 use mdreel_core::block::{Extent, FrameSet};
 use mdreel_core::source::{AtomSelection, Source, SourceExt};
@@ -107,7 +107,7 @@ proptest! {
     }
 }
 
-/// Frames of more than 32 KiB that need very different shares of their bytes for their first atoms.
+/// Creates frames of more than 32 KiB whose first atoms take very different fractions of their bytes.
 fn uneven_file(dice: &mut Dice<'_>, n_atoms: usize, n_frames: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     for _ in 0..n_frames {
@@ -144,7 +144,8 @@ proptest! {
 
 #[test]
 fn frames_are_read_again_when_their_first_part_was_too_little() {
-    // The frames of the first load need few bytes; that makes the reader bring few of the next ones, which need many.
+    // The frames of the first load need few bytes. The reader therefore loads few bytes of the next frames, which need
+    // many.
     let mut bytes = Vec::new();
     let mut dice = Dice::new(b"uneven");
     for bits in [16; 40].into_iter().chain([72, 16, 16, 60, 72, 60]) {

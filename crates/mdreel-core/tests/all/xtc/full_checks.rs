@@ -1,4 +1,4 @@
-//! What is compared of a frame: where it is decoded in full, and where only some atoms of it are.
+//! The checks of a frame when it is decoded completely, and when only some of its atoms are decoded.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::xtc_stream::{Coverage, Dice, Shape, Width, append_frame};
 
 const HEADER_LEN: usize = 92;
 
-/// Atoms in molecules of three, and some between them, Å.
+/// Returns atoms in molecules of three, and some single atoms between them, Å.
 fn positions(dice: &mut Dice<'_>, n_atoms: usize) -> Vec<[f32; 3]> {
     let mut place = [0.0f32; 3];
     let draw = |reach: f32, dice: &mut Dice<'_>| {
@@ -34,7 +34,7 @@ fn positions(dice: &mut Dice<'_>, n_atoms: usize) -> Vec<[f32; 3]> {
         .collect()
 }
 
-/// Frames as our writer, and any that is known, packs them.
+/// Creates frames as mdreel's writer packs them, and as every known writer does.
 fn written(dice: &mut Dice<'_>, n_atoms: usize, n_frames: usize, precision: f32) -> Vec<u8> {
     let present = Quantities::POSITIONS;
     let mut batch = FrameBatch::with_capacity(n_atoms, n_frames);
@@ -53,7 +53,7 @@ fn written(dice: &mut Dice<'_>, n_atoms: usize, n_frames: usize, precision: f32)
     bytes
 }
 
-/// Reads frames one by one where damage is looked for; only some atoms of them.
+/// Reads some atoms of frames one by one, with a source that looks for damage.
 fn read_tolerantly(bytes: &[u8], atoms: &AtomSelection) -> Vec<Result<Seen>> {
     let file = file_of(bytes);
     let source = Tolerant::skipping(Arc::new(open(file.path()).expect("a first header").past_damage()));
@@ -103,12 +103,12 @@ fn which_altered_frames_are_refused_does_not_depend_on_the_atoms_wanted() {
         n_decodable += usize::from(decoded.is_some());
         n_refused += usize::from(decoded.is_some() && seen[number].is_err());
         if seen[number].is_ok() {
-            // What passes, a slow decoder reads as well, and its extremes hold.
+            // The oracle also reads every frame that passes, and some atom has each of its extremes.
             let decoded = &decoded.expect("whole frames")[number];
             assert!(decoded.reaches_its_extremes);
         }
     }
-    // Of 60 atoms a large part is at one of the extremes or decides how others are packed.
+    // A large fraction of 60 atoms have an extreme coordinate or determine how others are packed.
     assert!(n_decodable > 300 && n_refused > n_decodable / 5, "{n_refused} of {n_decodable}");
 }
 
@@ -117,7 +117,7 @@ fn extremes_that_no_atom_has_are_an_error_where_frames_are_decoded_in_full() {
     let bytes = written(&mut Dice::new(&[8]), 30, 3, 1000.0);
     let start = decode_file(&bytes).expect("whole frames")[1].start;
     for axis in 0..3 {
-        // The same number of integers, all of them shifted back: the coordinates are shifted, too, and reach as far.
+        // The damaged header states a largest integer that is greater by one than the true one.
         let mut damaged = bytes.clone();
         let (least, largest) = (start + 60 + 4 * axis, start + 72 + 4 * axis);
         let word = |at: usize| i32::from_be_bytes(bytes[at..at + 4].try_into().expect("a word"));
@@ -136,7 +136,7 @@ fn a_writer_that_packs_otherwise_is_not_taken_for_damage() {
     let mut bytes = Vec::new();
     let n_atoms = 40;
     for step in 0..8u32 {
-        // All coordinates are big ones, each with a flag that says once more that no run follows.
+        // All coordinates are big ones, each with a flag that states again that no run follows.
         let atoms: Vec<[u32; 3]> = (0..n_atoms).map(|_| [0; 3].map(|_| dice.below(1000) as u32)).collect();
         let extreme =
             |axis: usize, f: fn(u32, u32) -> u32| atoms.iter().map(|atom| atom[axis]).reduce(f).expect("atoms");
@@ -165,7 +165,7 @@ fn a_writer_that_packs_otherwise_is_not_taken_for_damage() {
     assert!(seen.len() == 8 && seen.iter().all(Result::is_ok), "{seen:?}");
 }
 
-/// A frame whose header says that there are more compressed bytes than its atoms take.
+/// Creates a frame whose header states more compressed bytes than its atoms take.
 fn with_bytes_left(width: Width, n_atoms: usize, n_left: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     let shape = Shape { n_atoms, magic: 1995, width, most_run: 8 };
@@ -204,7 +204,7 @@ fn bits_that_the_last_atoms_cannot_take_are_an_error_where_only_atoms_before_the
         let error = read_frames(&xtc, &atoms, FrameSet::all(1)).expect_err("bits are left");
         assert!(error.to_string().contains("bits are left for the last"), "{error}");
     }
-    // A sound frame passes whichever atom is the last that is wanted.
+    // A valid frame passes, whichever atom is the last selected one.
     let sound = with_bytes_left(Width::Packed(30), n_atoms, 0);
     let file = file_of(&sound);
     for last in 0..n_atoms as u32 {

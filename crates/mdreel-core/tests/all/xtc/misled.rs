@@ -1,4 +1,4 @@
-//! Files made to mislead a search for frames: coordinates whose bytes look like frames.
+//! Files that mislead a search for frames: coordinates whose bytes look like frames.
 
 use mdreel_core::block::{FrameSet, plan_bytes};
 use mdreel_core::source::{AtomSelection, LocatedFrames, SourceExt};
@@ -10,8 +10,9 @@ use crate::xtc_stream::{Coverage, Dice, Shape, Width, append_frame};
 
 const N_ATOMS: usize = 300;
 
-/// Big coordinates of three fields of 32 bits and a flag: 97 bits an atom. 32 of them in a row come back to a whole
-/// word, so that a word of the payload can be chosen almost freely: flags are the only bits that must stay clear.
+/// Creates a frame with `payload` in its coordinates. All coordinates are big ones of three 32-bit fields and a flag,
+/// which take 97 bits per atom. 32 atoms together take a multiple of complete words, so the words of the payload can be
+/// chosen almost freely. Only the flag bits must stay 0.
 fn payload_frame(dice: &mut Dice<'_>, payload: &[u8]) -> Vec<u8> {
     let mut frame = Vec::new();
     let shape = Shape { n_atoms: N_ATOMS, magic: 1995, width: Width::Packed(30), most_run: 0 };
@@ -34,7 +35,8 @@ fn payload_frame(dice: &mut Dice<'_>, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Headers and data of false frames: each of `len` bytes, one behind the other, with flags of the carrying frame clear.
+/// Returns the headers and data of `n` false frames, one after another. The carrying frame clears its flag bits in
+/// them.
 fn false_frames(n: usize, corrupt: bool) -> Vec<u8> {
     let mut payload = Vec::new();
     for _ in 0..n {
@@ -49,7 +51,8 @@ fn false_frames(n: usize, corrupt: bool) -> Vec<u8> {
     payload
 }
 
-/// A file whose middle frames carry false frames, and those as the oracle sees them (it is not misled).
+/// Creates a file whose frames carry false frames. Returns it with its true frames from the oracle, which is not
+/// misled.
 fn misleading_file(corrupt: bool) -> (Vec<u8>, Vec<OracleFrame>) {
     let mut dice = Dice::new(b"misled");
     let mut bytes = Vec::new();
@@ -63,7 +66,7 @@ fn misleading_file(corrupt: bool) -> (Vec<u8>, Vec<OracleFrame>) {
 
 #[test]
 fn a_search_is_misled_by_bytes_that_look_like_frames() {
-    // Or else the tests below would prove nothing.
+    // The tests below are meaningful only if this holds.
     let (bytes, frames) = misleading_file(false);
     let file = file_of(&bytes);
     let xtc = open(file.path()).expect("a valid file");
@@ -82,7 +85,7 @@ fn a_misled_part_does_not_join() {
     let file = file_of(&bytes);
     let xtc = open(file.path()).expect("a valid file");
     let starts: Vec<_> = frames.iter().map(|frame| frame.start as u64).collect();
-    // The second part begins at a false frame, as a search would have it.
+    // The second part begins at a false frame, as after a misled search.
     let (first, end) = (starts[2] + 96, bytes.len() as u64);
     let before = LocatedFrames { first: Some(0), end: starts[3], frames: Vec::new() };
     let misled = LocatedFrames { first: Some(first), end, frames: Vec::new() };

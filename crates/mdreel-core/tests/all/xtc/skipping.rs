@@ -1,4 +1,5 @@
-//! Wanted atoms far behind others that are not wanted: what stands between them is walked past without a look.
+//! Selected atoms far after others that are not selected: the decoder skips the groups between them without decoding
+//! them.
 
 use mdreel_core::block::{Extent, FrameSet};
 use mdreel_core::source::AtomSelection;
@@ -9,7 +10,7 @@ use crate::xtc_oracle::decode_file;
 use crate::xtc_reading::{expected, open_in_all_ways, read, read_bytes};
 use crate::xtc_stream::{Coverage, Dice, random_file};
 
-/// A few stretches of atoms, far from each other, and the last atom now and then.
+/// Draws a few stretches of atoms far from each other, and sometimes the last atom.
 fn draw_islands(dice: &mut Dice<'_>, n_atoms: usize) -> Vec<u32> {
     let mut atoms = Vec::new();
     let mut at = dice.below(n_atoms as u64) as usize;
@@ -54,7 +55,7 @@ fn damage_before_the_first_wanted_atom_is_found_as_by_the_oracle() {
         let n_frames = dice.between(1, 9) as usize;
         let mut bytes = random_file(&mut dice, n_atoms, n_frames, &mut Coverage::default());
         for _ in 0..dice.between(1, 60) {
-            // Behind the first header.
+            // The position lies after the first header.
             let at = dice.between(100, bytes.len() as i64 - 1) as usize;
             bytes[at] ^= 1 << dice.below(8);
         }
