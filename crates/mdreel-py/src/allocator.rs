@@ -9,9 +9,11 @@ const KEPT: i32 = 64 << 20;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const LARGE: i32 = 16 << 20;
 
-/// Have the allocator keep what is freed, up to 64 MiB of each of its heaps, for a process that does nothing but pass
-/// on pieces of about a megabyte: to get each of them from the system, and have its pages cleared, takes as long as
-/// to copy it twice. Use it only in processes of mdreel, as it affects all code in them. Does nothing where libc is not GNU's.
+/// Make the allocator keep freed memory, up to 64 MiB in each of its heaps.
+///
+/// This is for a process that only passes on pieces of about a megabyte. If the allocator gets each piece from the system, the
+/// system clears its pages, which takes as long as copying the piece twice. The setting affects all code in the process, so use
+/// it only in processes of mdreel. The function does nothing if the C library is not glibc.
 #[pyfunction]
 pub(crate) fn keep_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
@@ -26,8 +28,10 @@ pub(crate) fn keep_freed_memory() {
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const NOT_SMALL: i32 = 128 << 10;
 
-/// Have the allocator use one heap for all threads, and give back what is freed, for a process with many threads that
-/// is to be small and has little to do. Does nothing where libc is not GNU's.
+/// Make the allocator use one heap for all threads and return freed memory to the system.
+///
+/// This is for a process with many threads that needs little memory and does little work. The function does nothing if the C
+/// library is not glibc.
 #[pyfunction]
 pub(crate) fn return_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

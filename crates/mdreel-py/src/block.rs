@@ -9,14 +9,14 @@ use pyo3::types::PyBytes;
 
 use crate::error::to_python;
 
-/// Frames of a trajectory, in the order in which they are to be read.
+/// Frames of a trajectory, in the order in which they are read.
 #[pyclass(frozen, eq, module = "mdreel._core")]
 #[derive(PartialEq, Eq)]
 pub struct FrameSet(pub core::FrameSet);
 
 #[pymethods]
 impl FrameSet {
-    /// `start`, `start + step`, … for `count` frames.
+    /// Return the set of `count` frames `start`, `start + step`, and so on.
     #[staticmethod]
     fn range(start: u64, step: u64, count: u64) -> PyResult<Self> {
         let last = count.max(1).checked_sub(1).and_then(|n| n.checked_mul(step)).and_then(|n| n.checked_add(start));
@@ -26,13 +26,13 @@ impl FrameSet {
         Ok(FrameSet(core::FrameSet::Range { start, step, count }))
     }
 
-    /// Any frames in any order, repetitions allowed.
+    /// Return the set of these frames, in any order. Frames may be repeated.
     #[staticmethod]
     fn list(frames: PyReadonlyArray1<'_, u64>) -> Self {
         FrameSet(core::FrameSet::List(frames.as_array().iter().copied().collect()))
     }
 
-    /// `start`, `start + step`, … as long as frames come.
+    /// Return the set of frames `start`, `start + step`, and so on, without a known end.
     #[staticmethod]
     fn endless(start: u64, step: u64) -> PyResult<Self> {
         if step == 0 || start == u64::MAX {
@@ -41,7 +41,7 @@ impl FrameSet {
         Ok(FrameSet(core::FrameSet::endless(start, step)))
     }
 
-    /// Whether nobody has said how many frames there are.
+    /// Whether the number of frames is unknown.
     #[getter]
     fn is_endless(&self) -> bool {
         self.0.is_endless()
@@ -64,7 +64,7 @@ impl FrameSet {
         }
     }
 
-    /// The frame numbers.
+    /// Return the frame numbers, shape (n_frames,), uint64.
     fn numbers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let n_frames = self.__len__()? as u64;
         Ok((0..n_frames).map(|i| self.0.get(i)).collect::<Vec<_>>().into_pyarray(py))
@@ -81,7 +81,7 @@ impl Blocks {
         self.0.len()
     }
 
-    /// What a block covers: `("frames", FrameSet)`, or `("bytes", (first, end))`.
+    /// Return the extent of a block: `("frames", FrameSet)` or `("bytes", (first, end))`.
     fn __getitem__<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyAny>> {
         let extent = self.0.extent(index).ok_or_else(|| {
             PyIndexError::new_err(format!("there is no block {index}: the plan has {} blocks", self.0.len()))
@@ -93,19 +93,21 @@ impl Blocks {
         Ok(described.into_any())
     }
 
-    /// Frames in the blocks before this one; 0 where they have not been counted.
+    /// Return the number of frames in all blocks before `block`. Blocks whose frames have not been counted add 0.
     fn frames_before(&self, block: usize) -> u64 {
         self.0.n_known_frames(0..block.min(self.0.len()))
     }
 
-    /// Whether they are ranges of bytes, in which frames are yet to be found.
+    /// Whether the blocks are ranges of bytes, in which the frames have not been located yet.
     #[getter]
     fn are_of_bytes(&self) -> bool {
         self.0.are_of_bytes()
     }
 
-    /// Cut some of the blocks, from first to before end of each range, into a share for each worker: where each share
-    /// begins, and after them where the last one ends, counted among these blocks.
+    /// Divide some of the blocks into one share for each worker.
+    ///
+    /// Each range is a pair of its first block and the block after its last one. The result contains the start of each share
+    /// and the end of the last one, counted among the blocks of the ranges.
     fn shares(&self, py: Python<'_>, ranges: Vec<(usize, usize)>, n_workers: usize) -> PyResult<Vec<usize>> {
         let n_blocks = self.0.len();
         if let Some((first, end)) = ranges.iter().find(|(first, end)| first > end || *end > n_blocks) {
@@ -116,13 +118,13 @@ impl Blocks {
         Ok(self.0.shares(&ranges, n_workers))
     }
 
-    /// The blocks that these bytes are.
+    /// Return the blocks that `to_bytes` has serialized.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, content: &[u8]) -> PyResult<Self> {
         core::Blocks::from_bytes(content).map(Blocks).map_err(|error| to_python(py, error))
     }
 
-    /// Themselves as bytes.
+    /// Return the blocks as bytes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let content = self.0.to_bytes().map_err(|error| to_python(py, error))?;
         Ok(PyBytes::new(py, &content))

@@ -16,10 +16,11 @@ pub(crate) enum Rows<'py> {
     Double(PyReadonlyArray2<'py, f64>),
 }
 
-/// Nearest center of each row, its square distance, and the sum of the rows of each center, shape (n_centers, n_values).
+/// Return the nearest center of each row, the square of its distance, and the sum of the rows of each center.
 ///
-/// Only as many numbers of a row are used as `centers` has columns. `monitor` is called about every 50 ms with the number of
-/// finished rows; an exception that it raises stops the work.
+/// The arrays are uint32 of shape (n_rows,), float64 of shape (n_rows,), and float64 of shape (n_centers, n_values). The
+/// function uses the first n_values numbers of each row, where n_values is the number of columns of `centers`. It calls
+/// `monitor` about every 50 ms with the number of finished rows. An exception that `monitor` raises stops the work.
 #[pyfunction]
 #[pyo3(signature = (rows, centers, n_workers, monitor=None))]
 #[expect(clippy::type_complexity, reason = "three arrays")]
@@ -51,8 +52,11 @@ fn assigned<T: core::Number + Element>(
     attended(py, monitor, work)
 }
 
-/// Positions of frames as `kept_positions` keeps them, superposed on a reference, shape (n_frames, 3 * n_atoms), relative to its
-/// center, Å, each times the root of the share of the weight of its atom.
+/// Return the positions of frames after superposition on a reference, shape (n_frames, 3 * n_atoms), float32.
+///
+/// The rows of `frames` are those of `kept_positions`. The positions are in Å and relative to the center of `reference`, shape
+/// (n_atoms, 3), Å. Each position is multiplied by the square root of the atom's fraction of the total weight. `monitor` is
+/// called as for `nearest_centers`.
 #[pyfunction]
 #[pyo3(signature = (frames, n_atoms, weights, reference, n_workers, monitor=None))]
 pub(crate) fn superposed_rows<'py>(
@@ -78,8 +82,10 @@ pub(crate) fn superposed_rows<'py>(
     matrix(py, found, (frames.nrows(), 3 * n_atoms))
 }
 
-/// Minimum RMSD of each frame from each reference, a number of a frame, shape (n_references, n_frames), Å, of frames as
-/// `kept_positions` keeps them. That of a reference from itself is 0.
+/// Return the minimum RMSD of each frame from each reference, shape (n_references, n_frames), Å.
+///
+/// The rows of `frames` are those of `kept_positions`. `references` contains frame numbers. The RMSD of a reference from itself
+/// is 0. `monitor` is called as for `nearest_centers`.
 #[pyfunction]
 #[pyo3(signature = (frames, n_atoms, weights, references, n_workers, monitor=None))]
 pub(crate) fn frame_distances<'py>(

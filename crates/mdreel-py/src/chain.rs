@@ -14,9 +14,11 @@ use crate::origin::Origin;
 use crate::patience::patiently;
 use crate::source::Source;
 
-/// Join sources of the same atoms to one; the paths name their files in errors. A source may be a chain of several files.
-/// `workers` returns a function and its arguments, which make the same chain in another process; `facts` are those of `describe`,
-/// if they are known.
+/// Join sources of the same atoms to one source.
+///
+/// Error messages name the files by `paths`. A source may be a chain of several files. `recipe` is a function and its
+/// arguments, with which the chain is created again after unpickling. `workers` takes the chain and returns a function and its
+/// arguments, with which workers create the same chain. `facts` are the facts that `describe` returns, if they are known.
 #[pyfunction]
 #[pyo3(signature = (paths, sources, overlaps, recipe, workers=None, facts=None))]
 pub(crate) fn chain_sources<'py>(
@@ -45,8 +47,9 @@ pub(crate) fn chain_sources<'py>(
     Ok(Source::described(opened, Origin::Recipe(recipe), facts.into_any()).for_workers_by(workers))
 }
 
-/// Open a chain from its kept description, without opening its files. Returns None without a description, or if a file has changed.
-/// The paths are separated by NUL.
+/// Open a chain from its kept description, without opening its files.
+///
+/// The paths are separated by NUL. The function returns None if there is no description or if a file has changed.
 #[pyfunction]
 #[pyo3(signature = (paths, format, access, index, overlaps))]
 pub(crate) fn kept_chain(
@@ -67,7 +70,7 @@ pub(crate) fn kept_chain(
     Ok(Some(Source::described(opened, origin, PyString::new(py, &facts).into_any())))
 }
 
-/// Open a chain that another process has described; `told` is its description, shape (n_bytes,).
+/// Open a chain that another process has described. `told` is the description, shape (n_bytes,), uint8.
 #[pyfunction]
 #[pyo3(signature = (told, format, access, index, overlaps))]
 pub(crate) fn described_chain(
@@ -85,8 +88,10 @@ pub(crate) fn described_chain(
     Ok(Source::plain(opened, Origin::kept(told, format, [access, index, overlaps])))
 }
 
-/// Keep the description of a chain for later runs, with the facts about its files as JSON, if each of its files is known to
-/// end with a complete frame. Returns whether the chain can be described. The paths are separated by NUL.
+/// Keep the description of a chain for later runs, and return whether the chain can be described.
+///
+/// The function keeps the description only if each file is known to end with a complete frame. `facts` are the facts about the
+/// files as JSON. The paths are separated by NUL.
 #[pyfunction]
 #[pyo3(signature = (source, paths, format, index, overlaps, facts))]
 pub(crate) fn keep_chain(

@@ -188,7 +188,7 @@ impl Until {
     }
 }
 
-/// The state of the channel in a directory, without taking part: see `mdreel.live.channels.status.Status`.
+/// Return the state of the channel in a directory, without joining it. See `mdreel.live.channels.status.Status`.
 #[pyfunction]
 pub(crate) fn channel_status<'py>(py: Python<'py>, path: PathBuf) -> PyResult<Bound<'py, PyDict>> {
     let status = py.detach(|| Status::of(&path)).map_err(|error| to_python(py, error))?;
@@ -232,14 +232,17 @@ fn process<'py>(py: Python<'py>, found: &Participant) -> PyResult<Bound<'py, PyD
     Ok(facts)
 }
 
-/// Make a group of the channel in a directory, which begins with the next frame; one that is there stays as it is.
+/// Create a consumer group of the channel in a directory. The group begins with the next frame.
+///
+/// If the group exists, the function does not change it. With `shares`, the members of the group share the frames; otherwise,
+/// each member receives all frames.
 #[pyfunction]
 pub(crate) fn channel_declare_group(py: Python<'_>, path: PathBuf, group: &str, shares: bool) -> PyResult<()> {
     let mode = if shares { Mode::Share } else { Mode::Broadcast };
     py.detach(|| declare(&path, group, mode)).map_err(|error| to_python(py, error))
 }
 
-/// How many consumers a channel can have at a time.
+/// Return the largest number of consumers that a channel can have at a time.
 #[pyfunction]
 pub(crate) fn channel_most_consumers() -> usize {
     N_CURSORS

@@ -14,10 +14,11 @@ use crate::span::{Columns, columns};
 /// A finding: its kind, the frame, the offset of the frame if it is known, and a message.
 type Finding = (&'static str, u64, Option<u64>, String);
 
-/// Look at every number of blocks of frames on `n_workers` threads: findings, damage, number of frames that can be read,
-/// columns of spans. See `mdreel.trajectory.check`.
+/// Check every number of the frames in `blocks` on `n_workers` threads.
 ///
-/// `monitor` is called about every 50 ms with the number of finished frames; an exception that it raises stops the work.
+/// The function returns the findings, the damaged frames, the number of readable frames, and the columns of the spans. See
+/// `mdreel.trajectory.check`. It calls `monitor` about every 50 ms with the number of finished frames. An exception that
+/// `monitor` raises stops the work.
 #[pyfunction]
 #[pyo3(signature = (source, blocks, n_workers, monitor=None))]
 pub(crate) fn check<'py>(

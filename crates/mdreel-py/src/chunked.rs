@@ -20,7 +20,7 @@ use crate::origin::Origin;
 use crate::patience::patiently;
 use crate::source::Source;
 
-/// Files of which only some are open at a time.
+/// Files that share a limit on the number of open files.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct OpenFiles(Arc<CoreOpenFiles>);
 
@@ -33,14 +33,16 @@ impl OpenFiles {
 
 #[pymethods]
 impl OpenFiles {
-    /// Keep up to this many files open, as far as the limit of the process allows; by default up to 64.
+    /// Allow up to `most` open files (default: 64), but at most a quarter of the limit of the process.
     #[new]
     #[pyo3(signature = (most=None))]
     fn new(most: Option<usize>) -> Self {
         OpenFiles(most.map_or_else(Arc::default, |most| Arc::new(CoreOpenFiles::for_files(most))))
     }
 
-    /// Sources that share the limit, and are pickled together, share one where they are unpickled.
+    /// Return a constructor without arguments.
+    ///
+    /// Sources that share this object and are pickled together share one object after unpickling.
     fn __reduce__<'py>(&self, py: Python<'py>) -> (Bound<'py, PyType>, Bound<'py, PyTuple>) {
         (py.get_type::<OpenFiles>(), PyTuple::empty(py))
     }
@@ -108,7 +110,7 @@ fn describe(dataset: &Dataset<'_>) -> Result<core::Description, Error> {
     })
 }
 
-/// Open a trajectory whose arrays lie in chunks of a file; see `mdreel.trajectory.hdf5`.
+/// Open a trajectory whose arrays are stored in chunks of a file. See `mdreel.trajectory.hdf5`.
 #[pyfunction]
 #[pyo3(signature = (path, access, times, steps, quantities, cells, facts, recipe, open_files, workers=None, stamp=None))]
 #[allow(clippy::too_many_arguments, reason = "named by the caller")]
@@ -166,7 +168,7 @@ fn named(name: &str) -> Result<Quantity, Error> {
     set.iter().next().ok_or_else(|| Error::unsupported(format!("unknown quantity {name:?}")))
 }
 
-/// Whether a file is one of HDF5.
+/// Return whether a file is in the HDF5 format.
 #[pyfunction]
 pub(crate) fn is_hdf5(py: Python<'_>, path: PathBuf) -> PyResult<bool> {
     patiently(py, move || core_is_hdf5(&path))

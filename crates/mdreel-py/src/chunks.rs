@@ -15,7 +15,7 @@ use crate::pool::{Relay, attended_aside};
 use crate::source::Source;
 use crate::span::{Columns, columns};
 
-/// What of frames is written, in which all frames are alike: names of quantities, and whether there are unit cells.
+/// Return the names of the quantities to write and whether to write unit cells. They are the same for all frames.
 #[pyfunction]
 pub(crate) fn chunk_outline<'py>(
     py: Python<'py>,
@@ -38,13 +38,15 @@ pub(crate) struct Layout {
     deflate_level: Option<u32>,
 }
 
-/// Cut frames into chunks on `n_workers` threads and give them to `sink`, in order; returns columns of spans. See
-/// `mdreel.trajectory.h5md_writer`.
+/// Divide frames into chunks on `n_workers` threads, pass them to `sink` in order, and return the columns of the spans.
 ///
-/// `sink` is called with the number of the first frame, steps, times (ps), the vectors of cells (n_frames * 9 numbers, Å;
-/// None if there are none), and a list of chunks: the name of the quantity, first frame, first atom, bytes; on a thread of
-/// its own, where no signal is raised. `monitor` is called about every 50 ms with the number of finished frames. An exception
-/// that one of them raises stops the work.
+/// See `mdreel.trajectory.h5md_writer`. The function calls `sink` with the number of the first frame, the steps, the times
+/// (ps), the vectors of the cells, and a list of chunks. The vectors are n_frames * 9 numbers (Å), or None if there are no
+/// cells. A chunk consists of the name of the quantity, the first frame, the first atom, and the bytes. The calls run on a
+/// separate thread, where Python raises no signals.
+///
+/// The function calls `monitor` about every 50 ms with the number of finished frames. An exception that `sink` or `monitor`
+/// raises stops the work.
 #[pyfunction]
 #[pyo3(signature = (source, atoms, frames, layout, n_workers, sink, monitor=None))]
 #[expect(clippy::too_many_arguments, reason = "the interpreter's, and what is said of a conversion")]

@@ -11,10 +11,11 @@ use crate::error::to_python;
 use crate::kernels::motion::rows_of;
 use crate::pool::{Attendant, attended};
 
-/// Label of each frame, and the frame in the centre of each cluster, by the GROMOS method, of frames as `kept_positions` keeps them.
+/// Cluster frames by the GROMOS method, and return the label of each frame and the central frame of each cluster.
 ///
-/// Neighbours have a minimum RMSD of at most `cutoff`, Å. The neighbours of at most `most_pairs` pairs are kept in memory.
-/// `monitor` is called about every 50 ms with the number of finished frames; an exception that it raises stops the work.
+/// Both arrays are uint32. The rows of `frames` are those of `kept_positions`. Neighbours are frames whose minimum RMSD is at
+/// most `cutoff` (Å). The function keeps the neighbours of at most `most_pairs` pairs in memory. It calls `monitor` about every
+/// 50 ms with the number of finished frames. An exception that `monitor` raises stops the work.
 #[pyfunction]
 #[pyo3(signature = (frames, n_atoms, weights, cutoff, most_pairs, n_workers, monitor=None))]
 #[expect(clippy::too_many_arguments, reason = "Python gives each by name")]
@@ -39,9 +40,11 @@ pub(crate) fn gromos_clusters<'py>(
     Ok((PyArray1::from_vec(py, labels), PyArray1::from_vec(py, centers)))
 }
 
-/// Label of each frame by the DBSCAN method, or 2^32 - 1, of frames as `kept_positions` keeps them.
+/// Cluster frames by the DBSCAN method, and return the label of each frame, uint32. Frames without a cluster have the label
+/// 2^32 - 1.
 ///
-/// Frames in the core of a cluster have at least `min_frames` neighbours, themselves included. See `gromos_clusters` for the rest.
+/// A frame in the core of a cluster has at least `min_frames` neighbours, including itself. The other parameters are the same
+/// as for `gromos_clusters`.
 #[pyfunction]
 #[pyo3(signature = (frames, n_atoms, weights, cutoff, min_frames, most_pairs, n_workers, monitor=None))]
 #[expect(clippy::too_many_arguments, reason = "Python gives each by name")]
@@ -65,8 +68,11 @@ pub(crate) fn density_clusters<'py>(
     Ok(PyArray1::from_vec(py, attended(py, monitor, work)?))
 }
 
-/// Merges of frames as `kept_positions` keeps them, shape (n_frames - 1, 4): two clusters, their distance, Å, and the number of
-/// frames in both, by ascending distance. The first n_frames clusters are the frames; each merge adds one.
+/// Return the merges of hierarchical clustering by ascending distance, shape (n_frames - 1, 4), float64.
+///
+/// Each row contains two clusters, their distance (Å), and the number of frames in both. The first n_frames clusters are the
+/// single frames, and each merge adds one cluster. `method` is `single`, `complete` or `average`. The other parameters are the
+/// same as for `gromos_clusters`.
 #[pyfunction]
 #[pyo3(signature = (frames, n_atoms, weights, method, n_workers, monitor=None))]
 pub(crate) fn frame_linkage<'py>(
@@ -101,8 +107,11 @@ pub(crate) fn frame_linkage<'py>(
     Ok(Array2::from_shape_fn((merges.len(), 4), value).into_pyarray(py))
 }
 
-/// The frame of each cluster with the smallest sum of RMSDs from the others, of frames as `kept_positions` keeps them. Frames whose
-/// label is not below `n_clusters` are in no cluster.
+/// Return the frame of each cluster with the smallest sum of RMSDs from the other frames of the cluster, shape (n_clusters,),
+/// uint32.
+///
+/// `labels` contains the cluster of each frame. Frames whose label is not below `n_clusters` are in no cluster. The other
+/// parameters are the same as for `gromos_clusters`.
 #[pyfunction]
 #[pyo3(signature = (frames, n_atoms, weights, labels, n_clusters, n_workers, monitor=None))]
 #[expect(clippy::too_many_arguments, reason = "Python gives each by name")]

@@ -6,7 +6,7 @@ use pyo3::types::PyTuple;
 
 use crate::error::to_python;
 
-/// What an analysis does with frames. A pickled one is made again.
+/// A computation that an analysis performs on each frame. Unpickling creates it again from its arguments.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct Computation {
     pub computation: Box<dyn CoreComputation>,
@@ -31,13 +31,13 @@ impl Computation {
 
 #[pymethods]
 impl Computation {
-    /// Values of each frame that it leaves.
+    /// Number of values that the computation returns for each frame.
     #[getter]
     fn n_columns(&self) -> usize {
         self.computation.layout().n_columns
     }
 
-    /// What it was made of.
+    /// Arguments with which the computation was created.
     #[getter]
     fn arguments<'py>(&self, py: Python<'py>) -> Bound<'py, PyTuple> {
         self.arguments.bind(py).clone()

@@ -16,10 +16,11 @@ use crate::pool::{Attendant, attended};
 use crate::source::Source;
 use crate::span::{Columns, columns};
 
-/// Write frames to a file, encoded by `n_workers` threads; returns the number of frames written, columns of spans,
-/// and what was left out as damaged. See `mdreel.trajectory.convert`.
+/// Write frames to a file, encoded on `n_workers` threads.
 ///
-/// `monitor` is called about every 50 ms with the number of finished frames; an exception that it raises stops the work.
+/// The function returns the number of written frames, the columns of the spans, and the damaged frames that were left out. See
+/// `mdreel.trajectory.convert`. It calls `monitor` about every 50 ms with the number of finished frames. An exception that
+/// `monitor` raises stops the work.
 #[pyfunction]
 #[pyo3(signature = (source, atoms, frames, path, precision, n_workers, monitor=None))]
 #[expect(clippy::too_many_arguments, reason = "the interpreter's, and what is said of a conversion")]
@@ -41,10 +42,10 @@ pub(crate) fn convert<'py>(
     Ok((written.n_frames, columns(py, &written.spans), records(written.damage)))
 }
 
-/// Write consecutive frames to a file each, `n_workers` files at a time; returns columns of spans. See
-/// `mdreel.trajectory.split`.
+/// Write segments of consecutive frames to separate files, `n_workers` files at a time, and return the columns of the spans.
 ///
-/// `segments` are paths with the first frame and the frame before which to stop.
+/// A segment consists of the path, the first frame, and the frame before which to stop. See `mdreel.trajectory.split`.
+/// `monitor` is the same as for `convert`.
 #[pyfunction]
 #[pyo3(signature = (source, atoms, segments, precision, n_workers, monitor=None))]
 pub(crate) fn split<'py>(
@@ -67,7 +68,10 @@ pub(crate) fn split<'py>(
     Ok(columns(py, &attended(py, monitor, work)?))
 }
 
-/// The formats that can be written: name, ending, whether it rounds, whether it holds the time of each frame.
+/// Return the formats that mdreel can write.
+///
+/// Each entry contains the name, the file extension, whether the format rounds positions, and whether it stores the time of
+/// each frame.
 #[pyfunction]
 pub(crate) fn output_formats() -> Vec<(&'static str, &'static str, bool, bool)> {
     FORMATS.iter().map(|format| (format.name, format.ending, format.rounds, format.keeps_times)).collect()

@@ -27,7 +27,7 @@ pub(crate) struct Outline {
     interval: f64,
 }
 
-/// Turns frames into the bytes of the format that the ending of a file stands for.
+/// An encoder, which converts frames to the bytes of an output format. The extension of the path selects the format.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct FrameEncoder {
     encoder: Arc<dyn Encoder>,
@@ -60,14 +60,18 @@ impl FrameEncoder {
         make().map_err(|error| to_python(py, error))
     }
 
-    /// What stands in front of the first frame.
+    /// Return the bytes before the first frame.
     fn begin<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let mut bytes = Vec::new();
         self.encoder.begin(&mut bytes).map_err(|error| to_python(py, error))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// A frame: its number, step and time (ps), the row vectors of its cell, Å, one after the other, and what it has.
+    /// Return the bytes of a frame.
+    ///
+    /// `index` is the number of the frame, and `time` is in ps. `cell` contains the row vectors of the cell, one after another,
+    /// in Å, or is None. Each entry of `given` is the name of a quantity with its values, shape (n_atoms, 3), float32, in the
+    /// units of the core.
     fn encode<'py>(
         &self,
         py: Python<'py>,
@@ -85,7 +89,7 @@ impl FrameEncoder {
         Ok(PyBytes::new(py, &encoded))
     }
 
-    /// What has to be written over once the number of frames is known: where, and what.
+    /// Return the bytes to overwrite once the number of frames is known, each with its position in the file.
     fn end<'py>(&self, py: Python<'py>, n_frames: u64) -> PyResult<Vec<(u64, Bound<'py, PyBytes>)>> {
         let patches = self.encoder.end(n_frames).map_err(|error| to_python(py, error))?;
         Ok(patches.into_iter().map(|(at, bytes)| (at, PyBytes::new(py, &bytes))).collect())

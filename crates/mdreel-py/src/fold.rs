@@ -36,13 +36,15 @@ struct Folded {
     value: Option<Py<PyAny>>,
 }
 
-/// What a fold of Python makes of frames: any value that can be pickled; see `mdreel.analysis.user.user_functions`.
+/// Create the computation of a Python fold, whose value can be any object that can be pickled. See
+/// `mdreel.analysis.user.user_functions`.
 ///
-/// `fold.add` is called with the value of the frames of the block so far (None for none), the number of frames of the block (0 if
-/// it is not known), and a few more of its frames: numbers, times (ps), cells (n_frames, 6), NaN for none, positions (n_frames,
-/// n_places, 3), float32, Å, and the members of groups as for `function`. It returns the value of all these frames. An exception
-/// that it raises may name in an attribute `place` the frame that it concerns. `fold.merge`, `fold.pack` and `fold.unpack` do not
-/// raise.
+/// The computation calls `fold.add` with the value of the frames of the block so far (None at first), the number of frames of
+/// the block (0 if it is unknown), and the next frames of the block. These are given as frame numbers, times (ps), cells of
+/// shape (n_frames, 6) with NaN for no cell, positions of shape (n_frames, n_places, 3), float32, Å, and the members of groups
+/// as for `function`. The method returns the value of all these frames. If it raises an exception, the attribute `place` of the
+/// exception may contain the index of the frame among those of the call. `fold.merge`, `fold.pack` and `fold.unpack` must not
+/// raise exceptions.
 #[pyfunction]
 pub(crate) fn fold<'py>(
     py: Python<'py>,

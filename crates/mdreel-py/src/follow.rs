@@ -17,7 +17,7 @@ use crate::error::to_python;
 use crate::origin::Origin;
 use crate::source::Source;
 
-/// Follow a file while it grows; returns once its first frame is there. See `mdreel.trajectory.follow`.
+/// Follow a file while it grows, and return once its first frame is available. See `mdreel.trajectory.follow`.
 #[pyfunction]
 #[pyo3(signature = (path, n_frames, idle, stop_file, process, timeout, format, index, notify, recipe))]
 #[expect(clippy::too_many_arguments, reason = "named by the caller")]
@@ -73,8 +73,10 @@ pub(crate) fn await_frame(py: Python<'_>, source: &dyn CoreSource, frame: u64) -
     await_until(py, growth, frame, None).map(|_| ())
 }
 
-/// Wait until a frame of a trajectory that grows is there, the end has come, or so many s are over. From now on only every
-/// `step`-th frame from that one on is wanted. Returns the number of available frames, and whether no more will come.
+/// Wait for a frame of a growing trajectory, and return the number of available frames and whether no more will come.
+///
+/// The wait ends when the frame is available, when the trajectory has ended, or after `seconds` seconds. From now on, the
+/// caller needs only every `step`-th frame from this one on.
 #[pyfunction]
 pub(crate) fn await_arrival(
     py: Python<'_>,

@@ -29,7 +29,10 @@ struct Foreign {
     times: OnceLock<Vec<f64>>,
 }
 
-/// A trajectory that has the methods `open` and `times`; a reader that it opens has `expect` and `frame`.
+/// Open a trajectory that Python reads.
+///
+/// `trajectory` must have the methods `open` and `times`. The reader that `open` returns must have the methods `expect` and
+/// `frame`.
 #[pyfunction]
 #[pyo3(signature = (trajectory, path, n_atoms, n_frames, n_bytes, names, facts, recipe))]
 #[allow(clippy::too_many_arguments, reason = "named by the caller")]

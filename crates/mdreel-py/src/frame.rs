@@ -13,32 +13,32 @@ use pyo3::prelude::*;
 
 use crate::error::to_python;
 
-/// Frames that were read. Shapes: n frames, a atoms.
+/// Frames that were read. In the shapes, n is the number of frames and a the number of atoms.
 #[pyclass(frozen, get_all, module = "mdreel._core")]
 pub struct Frames {
-    /// Positions, (n, a, 3), Å; NaN where a frame has none.
+    /// Positions, shape (n, a, 3), Å; NaN for frames without positions.
     positions: Py<PyArray3<f32>>,
-    /// Velocities, (n, a, 3), Å/ps, NaN where a frame has none; None if they were not asked for.
+    /// Velocities, shape (n, a, 3), Å/ps; NaN for frames without velocities. None if they were not requested.
     velocities: Option<Py<PyArray3<f32>>>,
-    /// Forces, (n, a, 3), kJ/(mol Å), NaN where a frame has none; None if they were not asked for.
+    /// Forces, shape (n, a, 3), kJ/(mol Å); NaN for frames without forces. None if they were not requested.
     forces: Option<Py<PyArray3<f32>>>,
-    /// Which frames have positions, (n,).
+    /// Whether each frame has positions, shape (n,).
     has_positions: Py<PyArray1<bool>>,
-    /// Which frames have velocities, (n,).
+    /// Whether each frame has velocities, shape (n,).
     has_velocities: Py<PyArray1<bool>>,
-    /// Which frames have forces, (n,).
+    /// Whether each frame has forces, shape (n,).
     has_forces: Py<PyArray1<bool>>,
-    /// Which frames have a cell, (n,).
+    /// Whether each frame has a cell, shape (n,).
     has_cell: Py<PyArray1<bool>>,
-    /// Cell vectors in rows, (n, 3, 3), Å; NaN where there is no cell.
+    /// Cell vectors as rows, shape (n, 3, 3), Å; NaN for frames without a cell.
     vectors: Py<PyArray3<f32>>,
-    /// Cell lengths in Å and angles in degrees, (n, 6); NaN where there is no cell.
+    /// Cell lengths in Å and angles in degrees, shape (n, 6); NaN for frames without a cell.
     dimensions: Py<PyArray2<f32>>,
-    /// Times, (n,), ps.
+    /// Times, shape (n,), ps.
     times: Py<PyArray1<f64>>,
-    /// Integration steps, (n,).
+    /// Integration steps, shape (n,).
     steps: Py<PyArray1<i64>>,
-    /// Free-energy coupling parameters, (n,); NaN in formats that have none.
+    /// Free-energy coupling parameters, shape (n,); NaN for formats that do not store them.
     lambdas: Py<PyArray1<f32>>,
 }
 

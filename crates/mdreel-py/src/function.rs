@@ -23,13 +23,18 @@ struct Function {
     is_summed: bool,
 }
 
-/// What a function of Python makes of frames; see `mdreel.from_function`.
+/// Create the computation of a Python function. See `mdreel.from_function`.
 ///
-/// `function` is called with positions, shape (n_frames, n_places, 3), float32, Å, of a few frames, and returns values, shape
-/// (n_frames, n_columns), float64. If `places` is a list of groups, `function` is called with frame numbers, times (ps), cells
-/// (n_frames, 6), NaN for none, positions of all groups, and for each group None or its members in each frame; the last is an
-/// empty list if no group changes. An exception that it raises may name in an attribute `place` the frame that it concerns.
-/// Values are kept for each frame, or added up.
+/// The computation calls `function` with the positions of a few frames, shape (n_frames, n_places, 3), float32, Å. The function
+/// returns values of shape (n_frames, n_columns), float64. With `is_summed`, the values are added up over frames; otherwise,
+/// they are kept for each frame.
+///
+/// If `places` is a list of groups, the computation calls `function` with five arguments: the frame numbers, the times (ps),
+/// the cells of shape (n_frames, 6) with NaN for no cell, the positions of all groups, and a list. The list contains the
+/// members of each group in each frame, or None for a group that does not change. It is empty if no group changes.
+///
+/// If `function` raises an exception, the attribute `place` of the exception may contain the index of the frame among those of
+/// the call.
 #[pyfunction]
 pub(crate) fn function<'py>(
     py: Python<'py>,

@@ -12,10 +12,10 @@ use pyo3::types::PyBytes;
 
 use crate::error::to_python;
 
-/// A file that h5py writes to, and that gets its name when it is whole: it never fails while h5py sees it.
+/// A file-like object that h5py writes to. The file gets its name when it is complete, and it reports no error to h5py.
 ///
-/// Its methods are those that h5py's driver for file-like objects calls. They are not Python code, so Python raises no signal
-/// between them: HDF5 does not survive an exception.
+/// The methods are those that h5py's driver for file-like objects calls. They are not Python code, so Python raises no signal
+/// between them. HDF5 cannot continue after an exception.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct LentFile(Mutex<State>);
 
@@ -39,7 +39,9 @@ impl LentFile {
         Ok(LentFile(Mutex::new(State { file: Some(file), at: 0 })))
     }
 
-    /// Go to a byte: counted from the start (0), from where the last one ended (1), or from the end (2).
+    /// Move to a position in bytes, and return it.
+    ///
+    /// The position is counted from the start of the file (`whence` 0), from the current position (1), or from the end (2).
     #[pyo3(signature = (offset, whence=0))]
     fn seek(&self, offset: i64, whence: u8) -> PyResult<u64> {
         let mut state = self.state();
@@ -53,12 +55,12 @@ impl LentFile {
         Ok(state.at)
     }
 
-    /// The byte that is next.
+    /// Return the current position in bytes.
     fn tell(&self) -> u64 {
         self.state().at
     }
 
-    /// Read up to `size` bytes.
+    /// Read up to `size` bytes from the current position.
     fn read<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyBytes>> {
         let mut state = self.state();
         let at = state.at;
@@ -73,7 +75,7 @@ impl LentFile {
         Ok(bytes)
     }
 
-    /// Write bytes.
+    /// Write bytes at the current position, and return their number.
     fn write(&self, py: Python<'_>, bytes: PyBuffer<u8>) -> PyResult<usize> {
         let bytes = bytes.to_vec(py)?;
         let mut state = self.state();
@@ -83,33 +85,33 @@ impl LentFile {
         Ok(bytes.len())
     }
 
-    /// Cut the file, or make it longer.
+    /// Truncate or extend the file to `size` bytes, and return `size`.
     fn truncate(&self, size: u64) -> u64 {
         self.state().file.iter_mut().for_each(|file| file.set_len(size));
         size
     }
 
-    /// Nothing waits to be written.
+    /// Do nothing: no data is buffered.
     #[expect(clippy::unused_self, reason = "h5py calls it")]
     fn flush(&self) {}
 
-    /// Raise OSError if something could not be written: once, for the first time.
+    /// Raise OSError if data could not be written. Each failure is raised only once.
     fn check(&self, py: Python<'_>) -> PyResult<()> {
         let checked = self.state().file.as_mut().map_or(Ok(()), Lent::check);
         checked.map_err(|error| to_python(py, error))
     }
 
-    /// Say that the file is not wanted any more: it takes what h5py writes and keeps nothing on the disk.
+    /// Abandon the file: it still accepts what h5py writes, but writes no more data to the disk.
     fn give_up(&self) {
         self.state().file.iter_mut().for_each(Lent::give_up);
     }
 
-    /// Remove what there is, if the file has not got its name. h5py must have closed it.
+    /// Remove the file, unless it has already got its name. h5py must have closed it.
     fn discard(&self) {
         self.state().file = None;
     }
 
-    /// Give the file its name. h5py must have closed it.
+    /// Give the file its final name. h5py must have closed it.
     fn finish(&self, py: Python<'_>) -> PyResult<()> {
         let file = self.state().file.take();
         let finished = py.detach(|| match file {

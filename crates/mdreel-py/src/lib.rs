@@ -170,13 +170,13 @@ mod _core {
         Ok(())
     }
 
-    /// The version of mdreel, for files that say who made them.
+    /// Return the version of mdreel, which output files record.
     #[pyfunction]
     fn version() -> &'static str {
         env!("CARGO_PKG_VERSION")
     }
 
-    /// The commit that this was built from; `None` if that was no checkout.
+    /// Return the Git commit that this module was built from, or None if it was not built from a checkout.
     #[pyfunction]
     fn commit() -> Option<&'static str> {
         Some(env!("MDREEL_COMMIT")).filter(|commit| !commit.is_empty())
