@@ -48,7 +48,7 @@ fn waiting<T: Send>(
     }
 }
 
-/// Reader of a managed directory; see `mdreel.live.managed.reader.ManagedDirectory`.
+/// A reader of a managed directory. See `mdreel.live.managed.reader.ManagedDirectory`.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct DirectoryReader(ManagedDirectory);
 
@@ -60,20 +60,25 @@ impl DirectoryReader {
         opened.map(DirectoryReader).map_err(|error| to_python(py, error))
     }
 
-    /// The directory.
+    /// Path of the directory.
     #[getter]
     fn path(&self) -> PathBuf {
         self.0.path().to_owned()
     }
 
-    /// The file of this name, opened for reading, as a descriptor of the caller's. Waits for it, at most so many s.
+    /// Wait for a file, open it for reading, and return its descriptor. The caller must close the descriptor.
+    ///
+    /// The wait takes at most `timeout` seconds; None means no limit.
     #[pyo3(signature = (name, timeout=None))]
     fn open(&self, py: Python<'_>, name: OsString, timeout: Option<f64>) -> PyResult<i32> {
         let file = waiting(py, timeout, |patience| self.0.wait(&name, patience))?;
         Ok(file.into_raw_fd())
     }
 
-    /// The files as they come, published or name first; those up to the one that is called after are left out.
+    /// Return the files as they arrive, beginning with those that exist.
+    ///
+    /// `order` (`published` or `name`) is the order of files that are present at the same time. Files up to the one named `after` are
+    /// left out.
     #[pyo3(signature = (order, after=None))]
     fn arrivals(&self, py: Python<'_>, order: &str, after: Option<OsString>) -> PyResult<DirectoryArrivals> {
         let order = order_named(py, order)?;
@@ -82,13 +87,15 @@ impl DirectoryReader {
         Ok(DirectoryArrivals { path: self.path(), arrivals: Mutex::new(arrivals) })
     }
 
-    /// The names of the files that are there.
+    /// Return the names of the published files, ordered by `published` or `name`.
     fn names(&self, py: Python<'_>, order: &str) -> PyResult<Vec<OsString>> {
         let order = order_named(py, order)?;
         py.detach(|| self.0.names(order)).map_err(|error| to_python(py, error))
     }
 
-    /// How it stands with the producers: unborn, running, finished, stopped, failed or lost, and the reason of a failure.
+    /// Return the state of the producers, and the reason if it is a failure.
+    ///
+    /// The state is `unborn`, `running`, `finished`, `stopped`, `failed` or `lost`.
     fn state(&self, py: Python<'_>) -> PyResult<Ended> {
         let life = py.detach(|| self.0.life()).map_err(|error| to_python(py, error))?;
         Ok(match life {
@@ -100,7 +107,7 @@ impl DirectoryReader {
     }
 }
 
-/// The files of a managed directory as they come.
+/// The files of a managed directory in the order of their arrival.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct DirectoryArrivals {
     path: PathBuf,
@@ -109,7 +116,9 @@ pub struct DirectoryArrivals {
 
 #[pymethods]
 impl DirectoryArrivals {
-    /// The name of the next file; None at the end. Waits for it, at most so many s.
+    /// Wait for the next file, and return its name; return None at the end.
+    ///
+    /// The wait takes at most `timeout` seconds; None means no limit. The method raises StreamError if a producer has failed.
     #[pyo3(signature = (timeout=None))]
     fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<OsString>> {
         let next = waiting(py, timeout, |patience| {
@@ -126,7 +135,7 @@ impl DirectoryArrivals {
     }
 }
 
-/// One who publishes files in a managed directory; see `mdreel.live.managed.writer.ManagedProducer`.
+/// A producer that publishes files in a managed directory. See `mdreel.live.managed.writer.ManagedProducer`.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct DirectoryProducer {
     path: PathBuf,
@@ -154,31 +163,33 @@ impl DirectoryProducer {
         Ok(DirectoryProducer { path: directory.path().to_owned(), directory: Mutex::new(Some(directory)) })
     }
 
-    /// The directory.
+    /// Path of the directory.
     #[getter]
     fn path(&self) -> PathBuf {
         self.path.clone()
     }
 
-    /// Begin a file.
+    /// Begin a file, and return its writer.
     fn begin(&self, py: Python<'_>, name: OsString) -> PyResult<DirectoryWriter> {
         let writer = self.call(py, |directory| directory.writer(&name))?;
         let (path, part) = (writer.path(), writer.part().to_owned());
         Ok(DirectoryWriter { path, part, writer: Mutex::new(Some(writer)) })
     }
 
-    /// Remove a published file; whether it was there.
+    /// Remove a published file, and return whether it existed.
     fn remove(&self, py: Python<'_>, name: OsString) -> PyResult<bool> {
         self.call(py, |directory| directory.remove(&name))
     }
 
-    /// The names of the files that are there.
+    /// Return the names of the published files, ordered by `published` or `name`.
     fn names(&self, py: Python<'_>, order: &str) -> PyResult<Vec<OsString>> {
         let order = order_named(py, order)?;
         self.call(py, |directory| directory.names(order))
     }
 
-    /// Say that this producer publishes nothing more: finished, stopped or failed, and why. Whether the directory has ended with it.
+    /// End this producer, which publishes nothing more, and return whether the directory has ended as well.
+    ///
+    /// `how` is `finished`, `stopped` or `failed`, and `reason` is the reason of a failure.
     #[pyo3(signature = (how, reason=String::new()))]
     fn end(&self, py: Python<'_>, how: &str, reason: String) -> PyResult<bool> {
         let end = end_named(how, reason).map_err(|error| to_python(py, error))?;
@@ -187,19 +198,19 @@ impl DirectoryProducer {
         Ok(is_last)
     }
 
-    /// Leave the directory without a word, as one who has died.
+    /// Leave the directory without an end record, as a producer does that dies.
     fn leave(&self, py: Python<'_>) {
         py.detach(|| drop(self.directory.lock().unwrap_or_else(PoisonError::into_inner).take()));
     }
 
-    /// Whether it has left the directory.
+    /// Whether the producer has left the directory.
     #[getter]
     fn has_left(&self, py: Python<'_>) -> bool {
         py.detach(|| self.directory.lock().unwrap_or_else(PoisonError::into_inner).is_none())
     }
 }
 
-/// A file that is being written; see `mdreel.live.managed.writer.ManagedProducer`.
+/// A file that a producer is writing. See `mdreel.live.managed.writer.ManagedProducer`.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct DirectoryWriter {
     path: PathBuf,
@@ -216,32 +227,32 @@ impl DirectoryWriter {
 
 #[pymethods]
 impl DirectoryWriter {
-    /// Its path when it is published.
+    /// Path of the file after it is published.
     #[getter]
     fn path(&self) -> PathBuf {
         self.path.clone()
     }
 
-    /// Where it is written until then.
+    /// Path of the file until it is published.
     #[getter]
     fn part(&self) -> PathBuf {
         self.part.clone()
     }
 
-    /// Give the file its name.
+    /// Publish the file under its final name.
     fn publish(&self, py: Python<'_>) -> PyResult<()> {
         let gone = || Error::mismatch("it was published or discarded before").in_file(&self.path);
         let published = py.detach(|| self.take().ok_or_else(gone)?.publish());
         published.map_err(|error| to_python(py, error))
     }
 
-    /// Remove what was written.
+    /// Discard the file.
     fn discard(&self, py: Python<'_>) {
         py.detach(|| drop(self.take()));
     }
 }
 
-/// The library for programs that know nothing of mdreel, as the bytes of its file; None where there is none.
+/// Return the content of the library for programs that do not know mdreel, or None if this build has none.
 #[pyfunction]
 pub(crate) fn preload_library(py: Python<'_>) -> Option<Bound<'_, PyBytes>> {
     const LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libmdreel_preload.so"));

@@ -6,9 +6,11 @@ use pyo3::prelude::*;
 
 use crate::pool::{Attendant, attended};
 
-/// RMSD of each pair of frames, Å, all rows of the matrix one after the other, of `positions`, shape (n_frames, n_atoms, 3), Å.
+/// Return the RMSD of each pair of frames, shape (n_frames * n_frames,), float64, Å. The rows of the matrix follow one another.
 ///
-/// `monitor` is called about every 50 ms with the number of finished rows; an exception that it raises stops the work.
+/// `positions` has the shape (n_frames, n_atoms, 3), Å. With `superposition`, the frames of a pair are superposed first. The
+/// function calls `monitor` about every 50 ms with the number of finished rows. An exception that `monitor` raises stops the
+/// work.
 #[pyfunction]
 #[pyo3(signature = (positions, weights, superposition, n_workers, monitor=None))]
 pub(crate) fn distance_matrix<'py>(

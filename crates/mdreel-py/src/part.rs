@@ -31,7 +31,7 @@ pub(crate) type Results<'py> = (Found<'py>, Columns<'py>, Vec<Record>);
 /// The pieces of a pickled part: everything but its rows, and the rows.
 type Pieces<'py> = (Bound<'py, PyBytes>, Bound<'py, PyArray2<f64>>);
 
-/// What consecutive blocks became. Merges with the part that follows.
+/// The result of consecutive blocks. It can merge with the part that follows.
 #[pyclass(module = "mdreel._core")]
 pub struct Part {
     part: core::Part<Tally>,
@@ -82,14 +82,14 @@ fn with_rows(
 
 #[pymethods]
 impl Part {
-    /// The part of no blocks, in front of block `first`. All blocks of a run will be merged into the part in front of block 0.
+    /// Return the part of no blocks before block `first`. All blocks of a run will be merged into the part before block 0.
     #[staticmethod]
     fn empty(first: usize, kernel: &Pass) -> Self {
         let partial = kernel.pass.empty();
         Part::new(if first == 0 { core::Part::whole(partial) } else { core::Part::empty(first, partial) })
     }
 
-    /// Make room for `n_frames` more frames; with `touch` the system gives the memory now, not when it is written to.
+    /// Reserve memory for `n_frames` more frames. With `touch`, the system provides the memory now and not at the first write.
     #[pyo3(signature = (n_frames, touch=false))]
     fn reserve(&mut self, py: Python<'_>, n_frames: u64, touch: bool) {
         self.part.partial.reserve(n_frames);
@@ -98,19 +98,19 @@ impl Part {
         }
     }
 
-    /// A part of these rows; `content` says all the rest of it.
+    /// Return the part with these rows. `content` contains everything else.
     #[staticmethod]
     fn of(py: Python<'_>, content: &[u8], rows: Py<PyArray2<f64>>) -> PyResult<Self> {
         Ok(Part { came: Some(rows), ..Part::from_bytes(py, content)? })
     }
 
-    /// The part that these bytes are.
+    /// Return the part that `to_bytes` has serialized.
     #[staticmethod]
     fn from_bytes(py: Python<'_>, content: &[u8]) -> PyResult<Self> {
         core::Part::from_bytes(content).map(Part::new).map_err(|error| to_python(py, error))
     }
 
-    /// Itself as bytes.
+    /// Return the part as bytes.
     #[expect(clippy::wrong_self_convention, reason = "that its rows are taken in is not seen")]
     fn to_bytes<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let whole = self.whole(py)?;
@@ -118,51 +118,51 @@ impl Part {
         Ok(PyBytes::new(py, &content))
     }
 
-    /// The first of its blocks.
+    /// First block of the part.
     #[getter]
     fn first(&self) -> usize {
         self.part.blocks.start
     }
 
-    /// The end of its blocks: the first that does not belong to it.
+    /// First block after the part.
     #[getter]
     fn end(&self) -> usize {
         self.part.blocks.end
     }
 
-    /// Frames in it.
+    /// Number of frames in the part.
     #[getter]
     fn n_frames(&self, py: Python<'_>) -> u64 {
         self.part.partial.n_frames() + self.came.as_ref().map_or(0, |came| came.bind(py).dims()[0] as u64)
     }
 
-    /// Whether nothing comes behind it, though more was planned.
+    /// Whether nothing follows the part, although more blocks were planned.
     #[getter]
     fn is_last(&self) -> bool {
         self.part.is_last
     }
 
-    /// Say which worker has done it.
+    /// Set the worker of all spans.
     fn done_by(&mut self, worker: u32) {
         self.part.done_by(worker);
     }
 
-    /// Number its blocks from `first` on: they come behind those of another plan.
+    /// Number the blocks of the part from `first` on, so that they follow the blocks of another plan.
     fn move_to(&mut self, first: usize) {
         self.part.move_to(first);
     }
 
-    /// Forget what it cost: that was in another run.
+    /// Remove the spans, which belong to another run.
     fn forget_spans(&mut self) {
         self.part.spans.clear();
     }
 
-    /// Move its spans by `offset_ns`.
+    /// Shift all spans by `offset_ns` nanoseconds.
     fn shift(&mut self, offset_ns: i64) {
         self.part.shift(offset_ns);
     }
 
-    /// Take its rows of frame, time (ps) and values, shape (n_frames, row_width).
+    /// Take the rows of frame, time (ps) and values out of the part, shape (n_frames, row_width), float64.
     fn take_rows<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
         match self.came.take() {
             Some(came) => Ok(came.into_bound(py)),
@@ -170,12 +170,12 @@ impl Part {
         }
     }
 
-    /// Give it rows, which must stay as they are.
+    /// Set the rows of the part. The caller must not change the array afterwards.
     fn give_rows(&mut self, rows: Py<PyArray2<f64>>) {
         self.came = Some(rows);
     }
 
-    /// Add the part that follows, of which nothing is left.
+    /// Add the part that follows. This leaves `next` empty.
     fn merge(&mut self, py: Python<'_>, mut next: PyRefMut<'_, Self>) -> PyResult<()> {
         self.whole(py)?;
         if !next.part.located.is_empty() {
@@ -186,8 +186,9 @@ impl Part {
         came.map_or(Ok(()), |came| with_rows(py, &came, &mut self.part.partial.rows, Rows::extend))
     }
 
-    /// The results of a run of which all blocks are in this part, of which nothing is left. None is returned when blocks of
-    /// bytes did not join: plan by frames then.
+    /// Return the results of a run whose blocks are all in this part, and leave the part empty.
+    ///
+    /// The method returns None if consecutive blocks of bytes did not join. The caller must then plan the run by frames.
     fn finish<'py>(&mut self, py: Python<'py>, source: &Source) -> PyResult<Option<Results<'py>>> {
         self.whole(py)?;
         let whole = self.taken(0);
@@ -196,7 +197,7 @@ impl Part {
         outcome.map(|outcome| results(py, outcome)).transpose()
     }
 
-    /// Its rows travel as an array, which pickles send from where it is.
+    /// Return the rows as an array, which pickle can send without a copy, and everything else as bytes.
     fn __reduce__<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Pieces<'py>)> {
         let own = self.part.partial.rows.take();
         let content = py.detach(|| self.part.to_bytes()).map_err(|error| to_python(py, error));

@@ -10,8 +10,9 @@ use pyo3::prelude::*;
 use crate::computation::Computation;
 use crate::error::to_python;
 
-/// Computations over the same frames, each of which is read once. Each is given all atoms of the pass, or those at some
-/// places among them, ascending.
+/// Several computations over the same frames. Each frame is read once.
+///
+/// Each computation receives all atoms of the pass, or the atoms at given places among them, in ascending order.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct Pass {
     pub pass: core::Pass,
@@ -37,26 +38,26 @@ impl Pass {
         Ok(Pass { pass, members, n_atoms })
     }
 
-    /// Of one computation, which is given all atoms.
+    /// Return the pass of one computation, which receives all atoms.
     #[staticmethod]
     fn of(py: Python<'_>, computation: Py<Computation>) -> PyResult<Self> {
         let n_atoms = computation.get().computation.n_atoms();
         Pass::new(py, n_atoms, vec![(computation, None)])
     }
 
-    /// Numbers in a row: frame, time, and the values of all computations.
+    /// Length of a row: the frame, the time, and the values of all computations.
     #[getter]
     fn row_width(&self) -> usize {
         Rows::HEAD + self.pass.n_columns()
     }
 
-    /// The computations.
+    /// Computations of the pass.
     #[getter]
     fn computations<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, Computation>> {
         self.members.iter().map(|(computation, _)| computation.bind(py).clone()).collect()
     }
 
-    /// Where each computation leaves what it finds.
+    /// For each computation, the ranges of its columns, sums, counts, records and own values in the results of the pass.
     #[getter]
     fn places(&self) -> Places {
         let edges = |range: &Range<usize>| (range.start, range.end);

@@ -7,8 +7,11 @@ use crate::block::{Blocks, FrameSet};
 use crate::patience::patiently;
 use crate::source::Source;
 
-/// Cut `frames`, or the whole trajectory if None, into `n_parts` blocks, or as many as suit file and workers; on request
-/// such that no block continues in the next segment. `row_bytes` is the number of bytes that a run keeps of each frame.
+/// Divide `frames`, or the complete trajectory if None, into `n_parts` blocks.
+///
+/// If `n_parts` is None, the number of blocks depends on the size of the file and the number of workers. With
+/// `keep_to_segments`, no block crosses the boundary of a segment. `row_bytes` is the number of bytes that a run keeps of each
+/// frame.
 #[pyfunction]
 #[pyo3(signature = (source, frames, n_parts, n_workers, keep_to_segments=false, row_bytes=0))]
 pub(crate) fn plan(

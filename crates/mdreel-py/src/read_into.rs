@@ -31,10 +31,15 @@ type Found<'py> = (
     Vec<Record>,
 );
 
-/// Read frames into arrays, by `n_workers` threads. `outs` has an array (n_frames, n_atoms, 3), with any strides, float32
-/// or float64, by the name of each wanted quantity. `places` gives the index in `atoms` of each of these n_atoms; without it,
-/// they are the same. Portions have `portion_frames` frames each. If damaged frames are left out, the frames after them in the
-/// portion move up.
+/// Read frames into arrays on `n_workers` threads.
+///
+/// `outs` contains the name of each requested quantity with an array of shape (n_frames, n_atoms, 3). The arrays are all
+/// float32 or all float64 and may have any strides. `places` contains the index in `atoms` of each of these n_atoms atoms;
+/// without `places`, the arrays contain `atoms` in order. Each portion has `portion_frames` frames. If damaged frames are left
+/// out, the frames after them in the same portion move up.
+///
+/// The function returns frame numbers, times (ps), steps, cells of shape (n_read, 6), the number of frames in each portion, and
+/// the damaged frames.
 #[pyfunction]
 #[pyo3(signature = (source, frames, atoms, places, outs, portion_frames, n_workers, monitor=None))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]

@@ -34,8 +34,9 @@ self_cell!(
     }
 );
 
-/// Reads frames of a source: the positions of some atoms, and what else is wanted. Safe to use from several threads, which
-/// wait for each other.
+/// A reader of the positions of some atoms and of other requested quantities.
+///
+/// Several threads can use it. They wait for each other.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct FrameReader {
     wish: Arc<Wish>,
@@ -55,7 +56,7 @@ impl FrameReader {
 
 #[pymethods]
 impl FrameReader {
-    /// Read frames. Waits for those of a source that grows.
+    /// Read frames. If the source grows, the method waits for them.
     pub fn read(&self, py: Python<'_>, frames: &FrameSet) -> PyResult<Frames> {
         let frames = frames.0.clone();
         if frames.is_endless() {

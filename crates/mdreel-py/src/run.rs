@@ -15,10 +15,10 @@ use crate::pass::Pass;
 use crate::pool::{Attendant, attended};
 use crate::source::Source;
 
-/// Map blocks with a pass on `n_workers` threads: the results; see `Part.finish`.
+/// Map blocks with a pass on `n_workers` threads, and return the results. See `Part.finish`.
 ///
-/// `monitor` is called about every 50 ms with the number of finished frames; an exception that it raises stops the run. None is
-/// returned when blocks of bytes did not join: plan by frames then.
+/// The function calls `monitor` about every 50 ms with the number of finished frames. An exception that `monitor` raises stops
+/// the run. The function returns None if consecutive blocks of bytes did not join. The caller must then plan the run by frames.
 #[pyfunction]
 #[pyo3(signature = (source, atoms, kernel, blocks, n_workers, monitor=None, schedule="demand"))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
@@ -40,8 +40,9 @@ pub(crate) fn run<'py>(
     attended(py, monitor, work)?.map(|outcome| results(py, outcome)).transpose()
 }
 
-/// Map the blocks from `first` to before `end` on `n_workers` threads: a part of the result. The spans say that worker
-/// `worker` did it, and those after it.
+/// Map the blocks from `first` to before `end` on `n_workers` threads, and return the part that they form.
+///
+/// In the spans, the workers have the number `worker` and the numbers that follow.
 #[pyfunction]
 #[pyo3(signature = (source, atoms, kernel, blocks, first, end, n_workers=1, monitor=None, schedule="demand", worker=0))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]

@@ -16,8 +16,10 @@ use crate::computation::Computation;
 use crate::error::to_python;
 use crate::kernels::copied;
 
-/// A selection among `n_atoms` atoms that is made again in each frame. `tree` is a tuple of the name of an expression and what
-/// belongs to it, which may be other trees; see `mdreel.trajectory.selection_tree`.
+/// A selection among `n_atoms` atoms that is evaluated again in each frame.
+///
+/// `tree` is a tuple of the name of an expression and its operands, which may be other trees. See
+/// `mdreel.trajectory.selection_tree`.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct FrameSelection {
     selection: Arc<Selection>,
@@ -32,25 +34,25 @@ impl FrameSelection {
         Ok(FrameSelection { selection: Arc::new(selection), tree: tree.unbind() })
     }
 
-    /// Atoms of the whole system.
+    /// Number of atoms of the complete system.
     #[getter]
     fn n_atoms(&self) -> usize {
         self.selection.n_atoms()
     }
 
-    /// Indices of the atoms whose positions may be needed, ascending.
+    /// Indices of the atoms whose positions may be needed, in ascending order.
     #[getter]
     fn needed<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         self.selection.needed().into_pyarray(py)
     }
 
-    /// Indices of the atoms that may be selected, ascending.
+    /// Indices of the atoms that may be selected, in ascending order.
     #[getter]
     fn possible<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
         self.selection.possible().into_pyarray(py)
     }
 
-    /// The selection in frames that have these atoms, ascending.
+    /// Return the selection for frames that contain these atoms, in ascending order.
     fn among(slf: &Bound<'_, Self>, atoms: PyReadonlyArray1<'_, u32>) -> PyResult<SelectedAtoms> {
         SelectedAtoms::new(slf.py(), slf.clone().unbind(), atoms)
     }
@@ -60,7 +62,7 @@ impl FrameSelection {
     }
 }
 
-/// A selection that is made in frames of some atoms.
+/// A selection in frames that contain given atoms.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct SelectedAtoms {
     selecting: Selecting,
@@ -86,7 +88,10 @@ impl SelectedAtoms {
         Ok(SelectedAtoms { selecting, n_atoms: given.len(), selection, atoms: given.into_pyarray(py).unbind() })
     }
 
-    /// Indices of the atoms that are selected at these positions, shape (n_atoms, 3), Å, in a cell of these dimensions.
+    /// Return the indices of the atoms that are selected at these positions.
+    ///
+    /// `positions` has the shape (n_atoms, 3), Å. `dimensions` are the lengths (Å) and angles (degrees) of the cell, or None
+    /// without a cell.
     #[pyo3(signature = (positions, dimensions))]
     fn find<'py>(
         &self,
@@ -147,7 +152,7 @@ impl<'py> Members<'py> {
 /// The parts from which a pickled selection is made again.
 type Pieces<'py> = (Bound<'py, FrameSelection>, Bound<'py, PyArray1<u32>>);
 
-/// The number of atoms that are selected in each frame; with `keeps_ids` also which, as the own value.
+/// Create the computation of the number of selected atoms in each frame. With `keeps_ids`, its own value lists these atoms.
 #[pyfunction]
 pub(crate) fn selected(py: Python<'_>, atoms: Py<SelectedAtoms>, keeps_ids: bool) -> PyResult<Computation> {
     let chosen = atoms.get();

@@ -20,8 +20,8 @@ use crate::patience::patiently;
 use crate::reader::FrameReader;
 use crate::transform::{Chain, Transformation};
 
-/// A trajectory that has been opened: immutable, and safe to use from several threads. A pickled one opens its files again.
-/// Calls that may take long respond to Ctrl-C.
+/// An open trajectory. It is immutable, and several threads can use it. A pickled source opens its files again when it is
+/// unpickled. Calls that may take long respond to Ctrl-C.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct Source {
     opened: Opened,
@@ -106,7 +106,7 @@ impl Source {
 
 #[pymethods]
 impl Source {
-    /// Open files as one trajectory; see `mdreel.trajectory.open.open`.
+    /// Open files as one trajectory. See `mdreel.trajectory.open.open`.
     #[staticmethod]
     #[pyo3(signature = (paths, format=None, access="auto", index="cache", overlaps="keep", among=None))]
     fn open(
@@ -122,7 +122,8 @@ impl Source {
         Ok(Source::new(opened, Some(Origin::new(paths, format, names, among))))
     }
 
-    /// Open files as one trajectory when they are first read; `told` is what another process tells of them, shape (n_bytes,).
+    /// Open files as one trajectory when they are first read. `told` is the announcement of the files by another process, shape
+    /// (n_bytes,), uint8.
     #[staticmethod]
     #[pyo3(signature = (paths, format, access, index, overlaps, told, among=None))]
     fn open_announced(
@@ -141,8 +142,8 @@ impl Source {
         Ok(Source::new(opened, origin))
     }
 
-    /// The same trajectory; where it is unpickled, each file is opened when it is first read. It is an error there if the
-    /// file is not the one that is open here.
+    /// Return the same trajectory for workers, which open each file when they first read it. This raises an error in a worker
+    /// whose file is not the one that is open here.
     fn for_workers(slf: &Bound<'_, Self>) -> PyResult<Self> {
         let (py, own) = (slf.py(), slf.get());
         let mut same = own.with(py, own.on_error, own.shared(), own.transformations.copy(py));
@@ -155,7 +156,7 @@ impl Source {
         Ok(same)
     }
 
-    /// What tells the file from others, as bytes for other processes, shape (n_bytes,); None if there is no single file.
+    /// Return the stamp that identifies the file for other processes, shape (n_bytes,), uint8; None if there is no single file.
     fn stamp<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<u8>>>> {
         let source = self.shared();
         let stamp = source.capabilities().file.map(|file| file.stamp().to_bytes()).transpose();
@@ -171,8 +172,8 @@ impl Source {
         })
     }
 
-    /// Copy frames that are in memory: positions (n_frames, n_atoms, 3) in Å, times (n_frames,) in ps, unit cells
-    /// (n_frames, 6) as lengths in Å and angles in degrees, zeros for none.
+    /// Copy frames from arrays in memory. The positions have the shape (n_frames, n_atoms, 3), Å, and the times the shape
+    /// (n_frames,), ps. The unit cells have the shape (n_frames, 6): lengths in Å and angles in degrees, or zeros for no cell.
     #[staticmethod]
     #[pyo3(signature = (positions, times, dimensions=None))]
     fn memory(
@@ -185,7 +186,7 @@ impl Source {
         Ok(Source::new(Opened::Memory(Arc::new(memory)), None))
     }
 
-    /// The same, where a damaged frame is an error (`raise`), the end (`stop`), or left out (`skip`).
+    /// Return the same trajectory, in which a damaged frame raises an error (`raise`), ends it (`stop`), or is left out (`skip`).
     fn with_on_error(&self, py: Python<'_>, on_error: &str) -> PyResult<Self> {
         let on_error = OnError::from_name(on_error).map_err(|error| to_python(py, error))?;
         if on_error == self.on_error {
@@ -196,38 +197,38 @@ impl Source {
         Ok(self.with(py, on_error, source, self.transformations.copy(py)))
     }
 
-    /// The same trajectory, of which every frame is transformed as it is read, by one after the other.
+    /// Return the same trajectory, with these transformations applied in order to each frame that is read.
     fn with_transformations(&self, py: Python<'_>, transformations: Vec<Py<Transformation>>) -> PyResult<Self> {
         let more = Chain(transformations);
         let source = more.over(self.shared()).map_err(|error| to_python(py, error))?;
         Ok(self.with(py, self.on_error, source, self.transformations.then(py, more)))
     }
 
-    /// What is done with each frame that is read.
+    /// Transformations that are applied to each frame that is read.
     #[getter]
     fn transformations(&self, py: Python<'_>) -> Vec<Py<Transformation>> {
         self.transformations.copy(py).0
     }
 
-    /// What is done where a frame is damaged.
+    /// Treatment of damaged frames: `raise`, `stop` or `skip`.
     #[getter]
     fn on_error(&self) -> &'static str {
         self.on_error.name()
     }
 
-    /// The format's name; `chain` for several files, `memory` for arrays.
+    /// Name of the format; `chain` for several files, `memory` for arrays.
     #[getter]
     fn format(&self) -> &str {
         self.opened.format()
     }
 
-    /// Number of files that it is read from, one after another; 1 for arrays.
+    /// Number of files that form the trajectory, one after another; 1 for arrays.
     #[getter]
     fn n_segments(&self) -> usize {
         self.opened.parts().len()
     }
 
-    /// Whether it is read from exactly the files of these sources, one after another.
+    /// Return whether the trajectory consists of exactly the files of these sources, one after another.
     fn consists_of(&self, sources: Vec<PyRef<'_, Source>>) -> bool {
         let mut segments = sources.iter().flat_map(|source| source.opened.parts());
         let is_same =
@@ -236,40 +237,42 @@ impl Source {
             && segments.next().is_none()
     }
 
-    /// Atoms in each frame.
+    /// Number of atoms in each frame.
     #[getter]
     fn n_atoms(&self) -> usize {
         self.shared().n_atoms()
     }
 
-    /// Whether it grows while it is read: its frames so far are not all that there will be.
+    /// Whether the trajectory grows while it is read, so that more frames may follow.
     #[getter]
     fn is_growing(&self) -> bool {
         self.shared().growth().is_some()
     }
 
-    /// Frames of a stream that it could not have so far: those that had gone before it was opened, and those that were overwritten
-    /// before it took them; None for other trajectories.
+    /// Numbers of frames of a stream that were gone before it was opened, and that were overwritten before it took them. The value
+    /// is None for other trajectories.
     #[getter]
     fn left_out(&self) -> Option<(u64, u64)> {
         self.left_out.as_ref().map(|left_out| left_out())
     }
 
-    /// Number of frames; locates them if nobody has. Of a source that grows, the frames found so far.
+    /// Number of frames. If necessary, this locates the frames first. For a growing source, it is the number of frames found so
+    /// far.
     #[getter]
     fn n_frames(&self, py: Python<'_>) -> PyResult<u64> {
         let source = self.shared();
         patiently(py, move || source.n_frames())
     }
 
-    /// Format and path of each file; the path is None unless the core reads the file from a file system.
+    /// Format and path of each file. The path is None unless the core reads the file from a file system.
     #[getter]
     fn files(&self) -> Vec<(String, Option<std::path::PathBuf>)> {
         self.opened.parts().iter().map(|part| (part.format().to_owned(), part.file_path())).collect()
     }
 
-    /// The same trajectory, whose bytes an object reads by `read(file, ranges)`: the number of the file, and first byte and end of
-    /// each range. It returns their bytes, one range after the other, shape (n_bytes,), uint8.
+    /// Return the same trajectory, with an object that reads the bytes of its files. The method `read(file, ranges)` of `reads`
+    /// receives the number of the file, and the first byte and the end of each range. It returns the bytes of all ranges, one
+    /// after another, shape (n_bytes,), uint8.
     fn read_by(&self, py: Python<'_>, reads: Py<PyAny>) -> PyResult<Self> {
         let read = Source::new(read_by(py, &self.opened, &reads)?, None);
         let same = read.with_on_error(py, self.on_error.name())?.with_transformations(py, self.transformations(py))?;
@@ -278,25 +281,26 @@ impl Source {
         Ok(same)
     }
 
-    /// Size in storage.
+    /// Size in storage, in bytes.
     #[getter]
     fn n_bytes(&self) -> u64 {
         self.shared().n_bytes()
     }
 
-    /// Bytes that came through the network so far; None if none has to.
+    /// Number of bytes that were fetched through the network so far; None for trajectories that need no network.
     #[getter]
     fn n_fetched(&self) -> Option<u64> {
         self.shared().n_fetched()
     }
 
-    /// Whether it is known where each frame is.
+    /// Whether the position of each frame is known.
     #[getter]
     fn is_located(&self) -> bool {
         self.shared().unlocated_bytes().is_none()
     }
 
-    /// What is known of its files, as bytes for other processes that read them, shape (n_bytes,): see `take_places`.
+    /// Return the known facts about the files, as bytes for other processes that read them, shape (n_bytes,), uint8. See
+    /// `take_places`.
     fn places<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<u8>>> {
         if self.is_told() {
             let nothing = Places::to_bytes(&[]).map_err(|error| to_python(py, error))?;
@@ -306,7 +310,7 @@ impl Source {
         Ok(patiently(py, move || Places::to_bytes(&source.places()))?.into_pyarray(py))
     }
 
-    /// Take over what another process knows of the same files, so that nobody has to look for their frames again.
+    /// Apply the facts of another process about the same files, so that this process need not locate their frames again.
     fn take_places(&self, py: Python<'_>, places: PyReadonlyArray1<'_, u8>) -> PyResult<()> {
         let (source, places) = (self.shared(), places.as_slice()?);
         let taken = py.detach(|| source.take_places(&mut Places::from_bytes(places)?.into_iter()));
@@ -319,19 +323,19 @@ impl Source {
         py.detach(|| opened.parts().iter().for_each(|part| part.source().keep_index()));
     }
 
-    /// Time of each frame, shape (n_frames,), ps; locates the frames if nobody has.
+    /// Return the time of each frame, shape (n_frames,), float64, ps. If necessary, this locates the frames first.
     fn times<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let source = self.shared();
         Ok(patiently(py, move || source.times())?.into_pyarray(py))
     }
 
-    /// Raise FormatError if there is a torn frame behind the last whole one.
+    /// Raise FormatError if an incomplete frame follows the last complete one.
     fn check_end(&self, py: Python<'_>) -> PyResult<()> {
         let source = self.shared();
         patiently(py, move || source.check_end())
     }
 
-    /// Facts about each file: format, path, size, and what only that format has.
+    /// Return the facts about each file: format, path, size, and facts that are specific to the format.
     pub fn describe<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         if let Some(facts) = &self.facts {
             let facts = facts.bind(py);
@@ -343,19 +347,19 @@ impl Source {
         self.opened.parts().iter().map(|part| facts(py, part)).collect()
     }
 
-    /// What its frames can have: of positions, velocities and forces.
+    /// Quantities that the frames can have, among positions, velocities and forces.
     #[getter]
     fn quantities(&self) -> Vec<&'static str> {
         self.shared().quantities().iter().map(Quantity::name).collect()
     }
 
-    /// A reader of the positions of these atoms, and what else is wanted, for one who will read often.
+    /// Return a reader of the positions of these atoms and of other requested quantities, for frequent reads.
     #[pyo3(signature = (atoms, wanted=vec!["positions".to_owned()]))]
     fn reader(&self, atoms: PyReadonlyArray1<'_, u32>, wanted: Vec<String>) -> PyResult<FrameReader> {
         FrameReader::new(self, &atoms, &wanted)
     }
 
-    /// Read frames: the positions of these atoms, and what else is wanted. Waits for frames of a source that grows.
+    /// Read the positions of these atoms and other requested quantities. If the source grows, the method waits for the frames.
     #[pyo3(signature = (frames, atoms, wanted=vec!["positions".to_owned()]))]
     fn read(
         &self,

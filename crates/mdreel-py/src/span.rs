@@ -34,7 +34,7 @@ fn column<'py, T: numpy::Element>(py: Python<'py>, spans: &[Span], value: impl F
     spans.iter().map(value).collect::<Vec<T>>().into_pyarray(py)
 }
 
-/// The names of the kinds of spans, in the order of their numbers.
+/// Return the names of the kinds of spans, in the order of their numbers.
 #[pyfunction]
 pub(crate) fn span_kinds() -> Vec<&'static str> {
     SpanKind::ALL.iter().map(|kind| kind.name()).collect()

@@ -11,7 +11,7 @@ use pyo3::types::PyTuple;
 use crate::error::to_python;
 use crate::kernels::{copied, points, rows};
 
-/// What is done with the positions of each frame. A pickled one is made again.
+/// A transformation of the positions in each frame. Unpickling creates it again from its arguments.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct Transformation {
     pub transform: Arc<dyn core::Transform>,
@@ -34,7 +34,7 @@ impl Transformation {
 
 #[pymethods]
 impl Transformation {
-    /// Whether each frame needs the one before.
+    /// Whether each frame depends on the previous one.
     #[getter]
     fn needs_order(&self) -> bool {
         self.transform.needs_order()
@@ -88,8 +88,10 @@ fn compounds(
 
 type Forest<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>);
 
-/// The trees of bonds, shape (n_bonds, 2), breadth first from the roots of molecules: the atoms, the end of each molecule, and the
-/// number of the parent of each atom among them.
+/// Return the trees of bonds that connect the atoms of molecules, in breadth-first order from the root of each molecule.
+///
+/// `bonds` has the shape (n_bonds, 2). The result contains the atoms, uint32, the end of each molecule among them, uint64, and the
+/// position of each atom's parent among them, uint64.
 #[pyfunction]
 pub(crate) fn spanning_forest<'py>(
     py: Python<'py>,
@@ -103,7 +105,10 @@ pub(crate) fn spanning_forest<'py>(
     Ok((atoms.into_pyarray(py), ends.into_pyarray(py), parents.into_pyarray(py)))
 }
 
-/// Compounds made whole: for each atom the number of its parent among them, and whether their centres are moved into the cell.
+/// Create the transformation that makes compounds whole.
+///
+/// `parents` contains the position of each atom's parent among the atoms of all compounds. With `is_centered`, the transformation
+/// also moves the centre of each compound into the cell.
 #[pyfunction]
 #[pyo3(signature = (groups, parents, weights, is_centered))]
 pub(crate) fn whole<'py>(
@@ -121,7 +126,7 @@ pub(crate) fn whole<'py>(
     Transformation::new(py, transform, "whole", (groups, copied(parents), weights.map(copied), is_centered))
 }
 
-/// Compounds whose centres are moved into the cell.
+/// Create the transformation that moves the centre of each compound into the cell.
 #[pyfunction]
 #[pyo3(signature = (groups, weights))]
 pub(crate) fn wrapped<'py>(
@@ -134,7 +139,10 @@ pub(crate) fn wrapped<'py>(
     Transformation::new(py, transform, "wrapped", (groups, weights.map(copied)))
 }
 
-/// All atoms moved so that the centre of some is at a point (Å), or in the middle of the cell.
+/// Create the transformation that moves all atoms so that the centre of `atoms` is at a target.
+///
+/// The target is `point` (Å), or the middle of the cell if `point` is None. With `is_wrapped`, the centre is computed from the
+/// images of the atoms in the primary cell.
 #[pyfunction]
 #[pyo3(signature = (atoms, weights, point, is_wrapped))]
 pub(crate) fn centered<'py>(
@@ -151,7 +159,7 @@ pub(crate) fn centered<'py>(
     Transformation::new(py, transform, "centered", (copied(atoms), weights.map(copied), point, is_wrapped))
 }
 
-/// All atoms moved and turned so that some of them lie closest to a reference, shape (n_atoms, 3), Å.
+/// Create the transformation that shifts and rotates all atoms so that `atoms` best match a reference, shape (n_atoms, 3), Å.
 #[pyfunction]
 #[pyo3(signature = (atoms, reference, weights))]
 pub(crate) fn superposed<'py>(
@@ -165,7 +173,7 @@ pub(crate) fn superposed<'py>(
     Transformation::new(py, transform, "superposed", (copied(atoms), copied(reference), weights.map(copied)))
 }
 
-/// The jumps of all atoms across boundaries undone: `lattice` or `toroidal`.
+/// Create the transformation that removes the jumps of all atoms across periodic boundaries. `scheme` is `lattice` or `toroidal`.
 #[pyfunction]
 pub(crate) fn without_jumps(py: Python<'_>, scheme: &str) -> PyResult<Transformation> {
     let transform = core::Scheme::from_name(scheme).map(core::NoJump);
