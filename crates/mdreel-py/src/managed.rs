@@ -77,8 +77,8 @@ impl DirectoryReader {
 
     /// Return the files as they arrive, beginning with those that exist.
     ///
-    /// `order` (`published` or `name`) is the order of files that are present at the same time. Files up to the one named `after` are
-    /// left out.
+    /// `order` (`published` or `name`) is the order of files that are present at the same time. Files up to the one named `after`
+    /// are left out.
     #[pyo3(signature = (order, after=None))]
     fn arrivals(&self, py: Python<'_>, order: &str, after: Option<OsString>) -> PyResult<DirectoryArrivals> {
         let order = order_named(py, order)?;

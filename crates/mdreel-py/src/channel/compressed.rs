@@ -10,13 +10,13 @@ use pyo3::prelude::*;
 
 use crate::error::to_python;
 
-/// Bytes that are enough for a frame of an XTC file, of so many atoms.
+/// Return a number of bytes that suffices for a frame of `n_atoms` atoms in an XTC file.
 #[pyfunction]
 pub(crate) fn channel_xtc_frame_bytes(n_atoms: usize) -> usize {
     most_frame_bytes(n_atoms)
 }
 
-/// The positions, Å, in a frame of an XTC file, three to a row.
+/// Return the positions in a frame of an XTC file, shape (n_atoms, 3), float32, Å.
 #[pyfunction]
 pub(crate) fn channel_xtc_positions<'py>(
     py: Python<'py>,

@@ -67,7 +67,9 @@ impl ChannelConsumer {
         Ok(ChannelConsumer { path, state: Mutex::new(State { holder: Some(holder), restart, end: None }) })
     }
 
-    /// The next frame; None at the end. Waits for it, at most so many s.
+    /// Wait for the next frame, and return it; return None at the end.
+    ///
+    /// The wait takes at most `timeout` seconds; None means no limit.
     #[pyo3(signature = (timeout=None))]
     fn next(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<ChannelFrame>> {
         let (holder, until) = (self.holder(py)?, Until::new(py, timeout)?);
@@ -106,41 +108,43 @@ impl ChannelConsumer {
         }
     }
 
-    /// What holds for all frames.
+    /// Properties that all frames share.
     #[getter]
     fn manifest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         said(py, self.holder(py)?.manifest())
     }
 
-    /// Frames that were overwritten before this consumer took them.
+    /// Number of frames that were overwritten before this consumer took them.
     #[getter]
     fn missed(&self, py: Python<'_>) -> PyResult<u64> {
         let holder = self.holder(py)?;
         Ok(py.detach(|| holder.missed()))
     }
 
-    /// Frames of the run that had gone before the first one was handed out.
+    /// Number of frames of the run that were gone before the consumer handed out its first one.
     #[getter]
     fn n_late(&self, py: Python<'_>) -> PyResult<u64> {
         let holder = self.holder(py)?;
         Ok(py.detach(|| holder.n_late()))
     }
 
-    /// Frames over which there are arrays.
+    /// Number of frames that Python objects or arrays still use.
     #[getter]
     fn n_held(&self, py: Python<'_>) -> PyResult<usize> {
         let holder = self.holder(py)?;
         Ok(py.detach(|| holder.n_held()))
     }
 
-    /// How the channel ended, if it has been seen to: finished, stopped or failed, and the reason of a failure.
+    /// End of the channel, if the consumer has seen it: `finished`, `stopped` or `failed`, and the reason of a failure.
     #[getter]
     fn end(&self) -> Option<Ended> {
         self.state().end.as_ref().map(ended)
     }
 
-    /// Commit frames that were handed out to this member of a group, with the state of its result: those up to one, of which epoch,
-    /// number and step are given, or all.
+    /// Commit frames that were handed out to this member of a group, together with the state of its result.
+    ///
+    /// `through` contains the epoch, the number and the step of the last frame to commit. Without it, the method commits all
+    /// frames.
     #[pyo3(signature = (state, through=None))]
     fn commit(&self, py: Python<'_>, state: &[u8], through: Option<(u64, u64, i64)>) -> PyResult<()> {
         let holder = self.holder(py)?;
@@ -148,21 +152,21 @@ impl ChannelConsumer {
         py.detach(|| holder.commit(through, state)).map_err(|error| to_python(py, error))
     }
 
-    /// The state that this member has committed last; None without a commit.
+    /// Return the state that this member has committed last, or None without a commit.
     fn committed<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let holder = self.holder(py)?;
         let state = py.detach(|| holder.state()).map_err(|error| to_python(py, error))?;
         Ok(blob(py, &state))
     }
 
-    /// What each member of the group has committed last.
+    /// Return the name of each member of the group and the state that it has committed last.
     fn members<'py>(&self, py: Python<'py>) -> PyResult<Vec<(String, Option<Bound<'py, PyBytes>>)>> {
         let holder = self.holder(py)?;
         let states = py.detach(|| holder.states()).map_err(|error| to_python(py, error))?;
         Ok(states.into_iter().map(|(name, state)| (name, blob(py, &state))).collect())
     }
 
-    /// Leave the channel. Frames over which there are arrays stay as long as these.
+    /// Leave the channel. Frames that Python objects or arrays still use stay unchanged.
     fn close(&self, py: Python<'_>) {
         let holder = self.state().holder.take();
         // A thread that waits for a frame holds the consumer for a moment, so the interpreter is released.

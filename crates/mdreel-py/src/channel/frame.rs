@@ -10,8 +10,8 @@ use pyo3::prelude::*;
 use super::{data_type_name, kind_name};
 use crate::error::to_python;
 
-/// A frame where it lies in the ring: a buffer that is read only. Its producer leaves it as it is while this object lives, and
-/// with it any array over it.
+/// A frame in the ring, as a read-only buffer. The producer does not change the frame while this object or an array over it
+/// exists.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct ChannelFrame(pub Held);
 
@@ -20,25 +20,25 @@ type Place = (String, &'static str, usize, usize);
 
 #[pymethods]
 impl ChannelFrame {
-    /// The incarnation of the producer.
+    /// Epoch of the producer that published the frame.
     #[getter]
     fn epoch(&self) -> u64 {
         self.0.header().epoch
     }
 
-    /// The number of the frame in its stream.
+    /// Number of the frame in its stream.
     #[getter]
     fn sequence(&self) -> u64 {
         self.0.header().sequence
     }
 
-    /// The step of the simulation.
+    /// Step of the simulation.
     #[getter]
     fn step(&self) -> i64 {
         self.0.header().step
     }
 
-    /// Time, ps.
+    /// Time in ps.
     #[getter]
     fn time(&self) -> f64 {
         self.0.header().time
@@ -50,13 +50,13 @@ impl ChannelFrame {
         self.0.header().n_atoms
     }
 
-    /// The three row vectors of the cell, one after the other, Å; None without a cell.
+    /// Three row vectors of the cell, one after another, in Å; None without a cell.
     #[getter]
     fn cell(&self) -> Option<Vec<f64>> {
         self.0.header().cell.map(|cell| cell.to_vec())
     }
 
-    /// Its sections: name, data type, first byte, number of bytes.
+    /// Return the name, the data type, the first byte and the number of bytes of each section.
     fn sections(&self, py: Python<'_>) -> PyResult<Vec<Place>> {
         let view = self.0.view().map_err(|error| to_python(py, error))?;
         let start = self.0.bytes().as_ptr().addr();
@@ -67,7 +67,7 @@ impl ChannelFrame {
         Ok(places.collect())
     }
 
-    /// Compare each section with its checksum.
+    /// Compare each section with its checksum, and raise FormatError if they do not match.
     fn verify(&self, py: Python<'_>) -> PyResult<()> {
         let verified = py.detach(|| self.0.view()?.verify(Path::new("<ring>")));
         verified.map_err(|error| to_python(py, error))

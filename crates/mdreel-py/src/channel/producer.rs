@@ -67,7 +67,7 @@ fn of_given<'a>(py: Python<'_>, given: &'a [Given<'_>]) -> PyResult<Vec<Section<
     section.collect()
 }
 
-/// The one who publishes frames on a channel; see `mdreel.live.producers.producer.Producer`.
+/// A producer that publishes frames on a channel. See `mdreel.live.producers.producer.Producer`.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct ChannelProducer(Present);
 
@@ -99,8 +99,11 @@ impl ChannelProducer {
         Ok(ChannelProducer(Present::new(path, "producer", producer)))
     }
 
-    /// Publish a frame: the row vectors of the cell, Å, one after the other, and sections as name, data type and bytes. Waits
-    /// for room, at most `timeout` s. Returns the number of the frame, and what it survives: ring, file or fsync.
+    /// Publish a frame, and return its number and the durability that it has reached.
+    ///
+    /// `time` is in ps. `cell` contains the row vectors of the cell, one after another, in Å, or is None. Each section consists of
+    /// its name, data type and bytes. If the ring is full, the method waits for at most `timeout` seconds; None means no limit.
+    /// The durability is `ring`, `file` or `fsync`, or `dropped` if the frame was dropped.
     #[pyo3(signature = (step, time, cell, sections, timeout=None))]
     fn publish(
         &self,
@@ -129,49 +132,51 @@ impl ChannelProducer {
         }
     }
 
-    /// Say that no more frames will come: finished, stopped, or failed for a reason. Does nothing a second time.
+    /// End the channel, because no more frames will come. A second call does nothing.
+    ///
+    /// `how` is `finished`, `stopped` or `failed`, and `reason` is the reason of a failure.
     #[pyo3(signature = (how, reason=String::new()))]
     fn end(&self, py: Python<'_>, how: &str, reason: String) -> PyResult<()> {
         self.0.end(py, how, reason)
     }
 
-    /// Leave the channel without a word, as one who has died.
+    /// Leave the channel without an end record, as a producer does that dies.
     fn leave(&self, py: Python<'_>) {
         self.0.leave(py);
     }
 
-    /// Whether it has left the channel.
+    /// Whether the producer has left the channel.
     #[getter]
     fn has_left(&self, py: Python<'_>) -> bool {
         self.0.has_left(py)
     }
 
-    /// The incarnation: how often the channel was opened before.
+    /// Number of the epoch: how often the channel was opened before.
     #[getter]
     fn epoch(&self, py: Python<'_>) -> PyResult<u64> {
         self.0.get(py, |producer| Ok(producer.epoch()))
     }
 
-    /// Frames that were overwritten before every consumer had seen them.
+    /// Number of frames that were overwritten before every consumer had seen them, or that were dropped.
     #[getter]
     fn dropped(&self, py: Python<'_>) -> PyResult<u64> {
         self.0.get(py, |producer| Ok(producer.dropped()))
     }
 
-    /// How far the slowest consumer is behind, in frames; None without consumers.
+    /// Number of frames by which the slowest consumer is behind; None without consumers.
     #[getter]
     fn lag(&self, py: Python<'_>) -> PyResult<Option<u64>> {
         self.0.get(py, |producer| Ok(producer.lag()))
     }
 
-    /// How many consumers there are.
+    /// Number of live consumers that take every frame.
     #[getter]
     fn n_consumers(&self, py: Python<'_>) -> PyResult<usize> {
         self.0.call(py, |producer| producer.n_consumers()).map_err(|error| to_python(py, error))
     }
 }
 
-/// The bytes that a frame of sections of so many bytes each takes.
+/// Return the number of bytes of a frame whose sections have these numbers of bytes.
 #[pyfunction]
 pub(crate) fn channel_frame_bytes(py: Python<'_>, sections: Vec<usize>) -> PyResult<usize> {
     let length = frame_len(sections.into_iter());

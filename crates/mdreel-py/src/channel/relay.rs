@@ -15,7 +15,7 @@ use super::{Manifest, SLICE, Until};
 use crate::error::to_python;
 use crate::patience::patiently;
 
-/// The one who publishes frames of another channel here; see `mdreel.live.nodes.relay.Relay`.
+/// A relay that publishes the frames of another channel on a channel of this node. See `mdreel.live.nodes.relay.Relay`.
 #[pyclass(frozen, module = "mdreel._core")]
 pub struct ChannelRelay(Present);
 
@@ -42,17 +42,21 @@ impl ChannelRelay {
         Ok(ChannelRelay(Present::new(path, "relay", producer)))
     }
 
-    /// Go on to a later epoch, whose frames of this step and later ones take the place of those before.
+    /// Advance to a later epoch. Its frames replace the frames of earlier epochs from `resume_step` on.
     fn advance(&self, py: Python<'_>, epoch: u64, resume_step: i64) -> PyResult<()> {
         self.0.get(py, |producer| producer.advance(epoch, resume_step))
     }
 
-    /// Say of so many numbers at the beginning of the epoch, of which no frame has come yet, that nobody misses their frames.
+    /// Declare that the first `n_numbers` numbers of the epoch stand for frames that are not missing.
+    ///
+    /// The relay must not have published a frame of the epoch yet.
     fn pass_over(&self, py: Python<'_>, n_numbers: u64) -> PyResult<()> {
         self.0.get(py, |producer| producer.pass_over(n_numbers))
     }
 
-    /// Begin a frame of so many bytes, of which this is the first piece; nothing of it is taken. Waits for room, at most so many s.
+    /// Begin a frame of `n_bytes` bytes whose first piece is `first`.
+    ///
+    /// The method does not consume the piece. If the ring is full, it waits for at most `timeout` seconds; None means no limit.
     #[pyo3(signature = (first, n_bytes, timeout=None))]
     fn begin(
         &self,
@@ -72,19 +76,21 @@ impl ChannelRelay {
         }
     }
 
-    /// Take the piece that comes next; the number of the frame if that is whole, which is then published as it is.
+    /// Append the next piece of the frame.
+    ///
+    /// If this completes the frame, the method publishes the frame unchanged and returns its number; otherwise, it returns None.
     fn relay(&self, py: Python<'_>, piece: PyReadonlyArray1<'_, u8>) -> PyResult<Option<u64>> {
         let piece = piece.as_slice()?;
         Ok(self.0.get(py, |producer| producer.relay(piece))?.map(|published| published.sequence))
     }
 
-    /// Say that no more frames will come. Does nothing a second time.
+    /// End the channel, because no more frames will come. A second call does nothing.
     #[pyo3(signature = (how, reason=String::new()))]
     fn end(&self, py: Python<'_>, how: &str, reason: String) -> PyResult<()> {
         self.0.end(py, how, reason)
     }
 
-    /// Leave the channel without an end. Its consumers are told that the producer was lost, and for this reason, if there is one.
+    /// Leave the channel without an end record. Its consumers learn that the producer was lost, and the reason, if there is one.
     #[pyo3(signature = (reason=None))]
     fn leave(&self, py: Python<'_>, reason: Option<String>) -> PyResult<()> {
         match reason {
@@ -96,19 +102,19 @@ impl ChannelRelay {
         }
     }
 
-    /// The epoch of the frames that may come now.
+    /// Epoch of the next frame.
     #[getter]
     fn epoch(&self, py: Python<'_>) -> PyResult<u64> {
         self.0.get(py, |producer| Ok(producer.epoch()))
     }
 
-    /// The first step of this epoch.
+    /// First step of this epoch.
     #[getter]
     fn first_step(&self, py: Python<'_>) -> PyResult<i64> {
         self.0.get(py, |producer| producer.first_step())
     }
 
-    /// The least number that a frame may have now.
+    /// Lowest number that the next frame may have.
     #[getter]
     fn next_sequence(&self, py: Python<'_>) -> PyResult<u64> {
         self.0.get(py, |producer| Ok(producer.next_sequence()))
@@ -121,14 +127,16 @@ impl ChannelRelay {
         Ok(last.map(|header| (header.epoch, header.sequence, header.step)))
     }
 
-    /// How many consumers there are.
+    /// Number of live consumers that take every frame.
     #[getter]
     fn n_consumers(&self, py: Python<'_>) -> PyResult<usize> {
         self.0.get(py, |producer| producer.n_consumers())
     }
 }
 
-/// Epoch, number and step of a frame of so many bytes of which this is the first piece: its header is checked, and nothing else.
+/// Return the epoch, the number and the step of a frame of `n_bytes` bytes whose first piece is `first`.
+///
+/// The function checks only the header of the frame.
 #[pyfunction]
 pub(crate) fn channel_frame_identity(
     py: Python<'_>,

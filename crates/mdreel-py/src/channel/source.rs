@@ -15,7 +15,7 @@ use crate::source::Source;
 
 const ONCE: &str = "the frames of a channel come once, to one process: use the threads or the serial executor";
 
-/// Read a channel as a trajectory that grows; see `mdreel.live.channels.channel.Channel.source`.
+/// Open a channel as a growing trajectory. See `mdreel.live.channels.channel.Channel.source`.
 #[pyfunction]
 #[pyo3(signature = (path, start, timeout, restart, memory, bears_missed, bears_late=true))]
 #[expect(clippy::too_many_arguments, reason = "named by the caller")]

@@ -9,8 +9,10 @@ use pyo3::prelude::*;
 use super::{copied, points};
 use crate::computation::Computation;
 
-/// Fraction of the distances of up to `radius`, Å, between atoms of different `residues` in `reference`, shape (n_atoms, 3), Å, that
-/// each frame preserves (lDDT): of all distances, and of those of each residue.
+/// Create the computation of the lDDT of each frame: the fraction of the reference distances that the frame preserves.
+///
+/// The reference distances are those of up to `radius` (Å) between atoms of different `residues` in `reference`, shape (n_atoms,
+/// 3), Å. The values are the fraction of all distances, and the fraction for each residue.
 #[pyfunction]
 pub(crate) fn local_distances<'py>(
     py: Python<'py>,
@@ -23,8 +25,10 @@ pub(crate) fn local_distances<'py>(
     Computation::new(py, computation, "local_distances", (copied(reference), copied(residues), radius))
 }
 
-/// TM-score, GDT-TS and GDT-HA of each frame of `n_atoms` atoms: of `atoms`, one for each residue in the order of the chain, against
-/// `reference`, shape (n, 3), Å, for a target of `n_residues`.
+/// Create the computation of the TM-score, GDT-TS and GDT-HA of each frame of `n_atoms` atoms.
+///
+/// `atoms` contains one atom for each residue, in the order of the chain, and `reference` their positions, shape (n, 3), Å. The
+/// target has `n_residues` residues.
 #[pyfunction]
 pub(crate) fn template_scores<'py>(
     py: Python<'py>,
@@ -39,7 +43,10 @@ pub(crate) fn template_scores<'py>(
     Computation::new(py, computation, "template_scores", arguments)
 }
 
-/// RMSD of each frame, Å, from the nearest of `references`, shape (n_references, n_atoms, 3), Å, after superposition or as it is.
+/// Create the computation of the RMSD of each frame from the nearest reference, in Å.
+///
+/// `references` has the shape (n_references, n_atoms, 3), Å. With `superposition`, each frame is superposed on each reference;
+/// otherwise, the coordinates are used as stored.
 #[pyfunction]
 pub(crate) fn symmetric_rmsd<'py>(
     py: Python<'py>,

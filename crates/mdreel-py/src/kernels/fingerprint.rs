@@ -25,10 +25,12 @@ type GivenBridges<'py> = (u32, (u32, u32), Vec<Given<'py>>);
 /// second group.
 type Given<'py> = (u32, String, Vec<f64>, Part<'py>, Part<'py>, bool);
 
-/// Interactions between the residues of two groups: how many different ones there are in each frame, the number of their occurrences,
-/// and a table of them, with the sites and the distance of each occurrence if these are kept. Bridges through waters are added as
-/// another interaction. With `is_once`, only pairs count whose first residue has the smaller number. Images as for
-/// `native_contacts`.
+/// Create the computation of the interactions between the residues of two groups.
+///
+/// The values of each frame are the number of different interactions and the number of their occurrences. The own value is a table
+/// of the interactions. With `keeps_occurrences`, it also contains the sites and the distance of each occurrence. `bridges` adds
+/// water bridges as another interaction. With `is_once`, a pair counts only if its first residue has the smaller number.
+/// `is_periodic` is the same as for `native_contacts`.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, interactions, is_periodic, is_once, keeps_occurrences, bridges))]
 pub(crate) fn interaction_fingerprint<'py>(

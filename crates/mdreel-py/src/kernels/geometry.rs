@@ -10,8 +10,9 @@ use pyo3::prelude::*;
 use super::{Copied1, Copied2, copied, points, rows};
 use crate::computation::Computation;
 
-/// Dihedral angles of each frame, of quadruples among `n_atoms` atoms, shape (n_angles, 4): in degrees, or as pairs of cosine
-/// and sine.
+/// Create the computation of the dihedral angles of each frame, in degrees or as pairs of cosine and sine.
+///
+/// `quadruples` contains the atoms of each angle among `n_atoms` atoms, shape (n_angles, 4).
 #[pyfunction]
 pub(crate) fn dihedrals<'py>(
     py: Python<'py>,
@@ -25,9 +26,12 @@ pub(crate) fn dihedrals<'py>(
     Computation::new(py, computation, "dihedrals", (n_atoms, copied(quadruples), as_cosine_sine))
 }
 
-/// Distances of each frame, Å, from atoms among `n_atoms` to others of the frame, or to points, shape (n_points, 3), Å: all of
-/// them, or with a `cutoff` (Å) for each pair their sum, that of their squares, and in how many frames they are below it. Of shortest
-/// images in every frame, in none, or (`None`) where a frame has a cell.
+/// Create the computation of the distances of each frame from atoms among `n_atoms` atoms to targets, in Å.
+///
+/// The targets are atoms of the frame or points of shape (n_points, 3), Å. Without `cutoff`, the computation keeps each distance.
+/// With a `cutoff` (Å), it keeps for each pair the sum over frames, the sum of squares, and the number of frames in which the
+/// distance is below the cutoff. `is_periodic` selects the shortest images in every frame (True), in no frame (False), or in
+/// frames with a cell (None).
 #[pyfunction]
 #[pyo3(signature = (n_atoms, first, second, is_periodic, cutoff))]
 pub(crate) fn distances<'py>(
@@ -60,7 +64,11 @@ pub(crate) enum To<'py> {
     Points(PyReadonlyArray2<'py, f64>),
 }
 
-/// The largest eigenvalue of the distance matrix of each of several segments of `n_atoms` atoms, or from each to each other.
+/// Create the computation of the largest eigenvalues of the distance matrices of segments among `n_atoms` atoms.
+///
+/// The matrices contain the distances (Å) within each segment. With `of_pairs`, they contain the distances between the first
+/// segment and each later one, then between the second and each later one, and so on. With `is_squared`, they contain squared
+/// distances (Å²).
 #[pyfunction]
 pub(crate) fn helix_eigenvalues<'py>(
     py: Python<'py>,
@@ -98,9 +106,11 @@ impl<'py> Residues<'py> {
     }
 }
 
-/// The state of each residue of `n_atoms` atoms in each frame, a byte each, eight in a value, by hydrogen bonds; and for each
-/// residue, counts of the frames in which it is in each state. Hydrogens are placed, or atoms, shape (n_residues,). A chain ends
-/// where the bond from C to N is longer than `longest_bond`, Å.
+/// Create the computation of the secondary structure of each residue among `n_atoms` atoms, from hydrogen bonds.
+///
+/// A state is one byte, so a value of a frame contains eight states. For each residue, the computation also counts the frames in
+/// each state. `hydrogens` contains the amide hydrogen of each residue, shape (n_residues,); without it, the computation places
+/// hydrogens. A chain ends where the bond from C to N is longer than `longest_bond` (Å).
 #[pyfunction]
 #[pyo3(signature = (n_atoms, residues, hydrogens, is_simplified, longest_bond, is_periodic))]
 pub(crate) fn secondary_structure<'py>(

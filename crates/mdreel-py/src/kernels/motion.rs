@@ -22,15 +22,19 @@ use crate::selection::Members;
 /// the cache.
 const ATOMS_AT_A_TIME: usize = 16;
 
-/// Positions of each frame and its cell, as they are, two float32 in each value: x, y, z of one atom after the other, Å, then
-/// lengths (Å) and angles (degrees), zeros for no cell.
+/// Create the computation that keeps the positions and the cell of each frame unchanged, two float32 in each value.
+///
+/// The numbers are x, y and z of one atom after another (Å), followed by the lengths (Å) and angles (degrees) of the cell, or
+/// zeros for no cell.
 #[pyfunction]
 pub(crate) fn kept_positions(py: Python<'_>, n_atoms: usize) -> PyResult<Computation> {
     Computation::new(py, Positions::new(n_atoms), "kept_positions", (n_atoms,))
 }
 
-/// The paths of atoms from `first` up to `end`, shape (end - first, 3, n_frames), float64, Å, of frames as `kept_positions` keeps
-/// them, shape (n_frames, n_numbers), float32. With a scheme (`lattice`, `toroidal`) jumps across boundaries are undone.
+/// Return the paths of the atoms from `first` to before `end`, shape (end - first, 3, n_frames), float64, Å.
+///
+/// `frames` has the shape (n_frames, n_numbers), float32, with rows as `kept_positions` keeps them. With a scheme (`lattice` or
+/// `toroidal`), the function removes jumps across periodic boundaries.
 #[pyfunction]
 #[pyo3(signature = (frames, n_atoms, first, end, scheme))]
 pub(crate) fn paths<'py>(
@@ -51,9 +55,10 @@ pub(crate) fn paths<'py>(
     Ok(found.map_err(|error| to_python(py, error))?.into_pyarray(py))
 }
 
-/// Mean square displacements of atoms from `first` up to `end` along some axes, shape (end - first, n_lags), Å^2, of frames as
-/// `kept_positions` keeps them. With a scheme (`lattice`, `toroidal`) jumps across boundaries are undone. They are computed by Fourier
-/// transforms of this length, or pair by pair of frames.
+/// Return the mean square displacements of the atoms from `first` to before `end` along `axes`, shape (end - first, n_lags), Å².
+///
+/// The rows of `frames` are those of `kept_positions`. With a scheme (`lattice` or `toroidal`), the function removes jumps across
+/// periodic boundaries. It uses Fourier transforms of `length` numbers, or compares pairs of frames if `length` is None.
 #[pyfunction]
 #[pyo3(signature = (frames, n_atoms, first, end, axes, scheme, n_lags, length))]
 #[expect(clippy::too_many_arguments, reason = "Python gives each by name")]
@@ -90,8 +95,10 @@ pub(crate) fn rows_of<'a, T>(frames: &'a ArrayView2<'_, T>) -> Result<Vec<&'a [T
     rows.ok_or_else(|| Error::mismatch("the numbers of a frame must lie side by side"))
 }
 
-/// How many of a group among `n_atoms` atoms are in each bin between these edges, Å, over all frames, and behind the bins how many
-/// there are.
+/// Create the computation of the number of atoms of a group in each bin of a grid, over all frames.
+///
+/// The group is among `n_atoms` atoms. `x`, `y` and `z` are the edges of the bins, in Å. The last count is the number of all atoms
+/// of the group, inside or outside the grid.
 #[pyfunction]
 pub(crate) fn density<'py>(
     py: Python<'py>,
@@ -106,7 +113,9 @@ pub(crate) fn density<'py>(
     Computation::new(py, computation, "density", (n_atoms, group.copied(py)?, copied(x), copied(y), copied(z)))
 }
 
-/// The vector from the first to the last atom of each chain, Å, and its length: `ends`, shape (n_chains, 2), of `n_atoms`.
+/// Create the computation of the vector from the first to the last atom of each chain, and of its length, in Å.
+///
+/// `ends` contains both atoms of each chain among `n_atoms` atoms, shape (n_chains, 2).
 #[pyfunction]
 pub(crate) fn end_to_end<'py>(
     py: Python<'py>,
@@ -122,9 +131,11 @@ pub(crate) fn end_to_end<'py>(
     Computation::new(py, EndToEnd::new(n_atoms, given), "end_to_end", (n_atoms, copied(ends)))
 }
 
-/// Densities of mass and charge of each frame in slabs between these edges, Å, across x, y and z, added up over all frames: for each
-/// slab mass, its square, charge, its square. Atoms count where they are, or where the centre of mass of those with the same label is;
-/// an amount in a slab across x, y or z is multiplied by `per_volume`.
+/// Create the computation of the densities of mass and charge in slabs perpendicular to x, y and z, summed over all frames.
+///
+/// Each slab has four sums: the mass density, its square, the charge density, and its square. `edges` are the edges of the slabs,
+/// in Å. Atoms are counted at their positions. With `labels`, atoms with the same label are counted together at their centre of
+/// mass. The mass and the charge in a slab are multiplied by the `per_volume` of its axis.
 #[pyfunction]
 #[pyo3(signature = (masses, charges, labels, edges, per_volume))]
 pub(crate) fn linear_density<'py>(
@@ -143,7 +154,9 @@ pub(crate) fn linear_density<'py>(
     Computation::new(py, computation, "linear_density", arguments)
 }
 
-/// The same of a group among `n_atoms` atoms that is selected again in each frame, with the masses, charges and labels of its numbers.
+/// Create the computation of `linear_density` for a group among `n_atoms` atoms that is selected again in each frame.
+///
+/// `masses`, `charges` and `labels` contain one entry for each number of the group.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, group, masses, charges, labels, edges, per_volume))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
@@ -169,8 +182,10 @@ pub(crate) fn changing_linear_density<'py>(
     Computation::new(py, computation, "changing_linear_density", arguments)
 }
 
-/// The number of atoms that belong to `group` in each frame of `n_atoms` atoms, and for each its number in the group and the vectors
-/// to two `others`, shape (n, 2), Å: an uint32, and the bits of six float32.
+/// Create the computation of the number of atoms that belong to `group` in each frame, and of their vectors to two other atoms.
+///
+/// The frames have `n_atoms` atoms, and `others` has the shape (n, 2). For each atom, the own value contains its number in the
+/// group as uint32, followed by the bits of six float32 for the vectors (Å).
 #[pyfunction]
 pub(crate) fn selected_vectors<'py>(
     py: Python<'py>,

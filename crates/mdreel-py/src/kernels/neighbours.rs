@@ -19,8 +19,11 @@ use crate::selection::Members;
 
 type Indices<'py> = PyReadonlyArray1<'py, u32>;
 
-/// How many pairs of two groups among `n_atoms` atoms are in each bin, over all frames, and the volume of the cell, Å³, added up.
-/// Pairs of atoms with the same label do not count. After the bins is the number of all pairs.
+/// Create the computation of the number of pairs of two groups in each distance bin, over all frames, and of the summed cell
+/// volume (Å³).
+///
+/// The groups are among `n_atoms` atoms, and `edges` are the edges of the bins in Å. Pairs of atoms with the same label do not
+/// count. The last count is the number of all pairs. With `needs_cell`, a frame without a cell is an error.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, first, second, edges, labels, needs_cell))]
 pub(crate) fn radial_distribution<'py>(
@@ -42,7 +45,10 @@ pub(crate) fn radial_distribution<'py>(
     Computation::new(py, computation, "radial_distribution", arguments)
 }
 
-/// How often each of some pairs among `n_atoms` atoms, shape (n_pairs, 2), is in each bin, and the volume of the cell, Å³, added up.
+/// Create the computation of the number of frames in which each pair is in each distance bin, and of the summed cell volume (Å³).
+///
+/// `pairs` contains atoms among `n_atoms` atoms, shape (n_pairs, 2), and `edges` are the edges of the bins in Å. With
+/// `needs_cell`, a frame without a cell is an error.
 #[pyfunction]
 pub(crate) fn site_distribution<'py>(
     py: Python<'py>,
@@ -61,9 +67,12 @@ pub(crate) fn site_distribution<'py>(
 /// Atoms in contact, shape (n_contacts, 2), and their distances in a reference, Å.
 type Reference<'py> = (PyReadonlyArray2<'py, u32>, PyReadonlyArray1<'py, f64>);
 
-/// The share of the contacts of each reference that is there, in each frame: while distances are no longer than in the reference
-/// (no `measure`), than a radius, Å (one number), or smoothly (beta, Å⁻¹, and lambda). Of shortest images in every frame, in none, or
-/// (`None`) where a frame has a cell.
+/// Create the computation of the fraction of the contacts of each reference that are present in each frame.
+///
+/// If `measure` is empty, a contact is present if its distance is not longer than in the reference. If `measure` is one number, a
+/// contact is present if its distance is not longer than this radius (Å). If `measure` is beta (Å⁻¹) and lambda, the contact
+/// counts smoothly. `is_periodic` selects the shortest images in every frame (True), in no frame (False), or in frames with a cell
+/// (None).
 #[pyfunction]
 #[pyo3(signature = (n_atoms, references, measure, is_periodic))]
 pub(crate) fn native_contacts<'py>(
@@ -90,8 +99,10 @@ pub(crate) fn native_contacts<'py>(
     Computation::new(py, computation, "native_contacts", (n_atoms, references, measure, is_periodic))
 }
 
-/// The number of pairs of two groups among `n_atoms` atoms that are no farther apart than `radius`, Å, in each frame; images as of
-/// `native_contacts`. With `is_unique` each pair of different atoms counts once, otherwise each entry of the matrix of distances.
+/// Create the computation of the number of pairs of two groups that are no farther apart than `radius` (Å), in each frame.
+///
+/// The groups are among `n_atoms` atoms. With `is_unique`, each pair of different atoms counts once; otherwise, each entry of the
+/// distance matrix counts. `is_periodic` is the same as for `native_contacts`.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, first, second, radius, is_periodic, is_unique))]
 pub(crate) fn contact_count<'py>(
@@ -110,8 +121,10 @@ pub(crate) fn contact_count<'py>(
     Computation::new(py, computation, "contact_count", arguments)
 }
 
-/// Which points of `first` and `second`, shape (n, 3), Å, are no farther apart than `radius`, Å, shape (n_contacts, 2), and their
-/// distances, Å; of the shortest images in a cell of these dimensions.
+/// Return the pairs of points that are no farther apart than `radius` (Å), shape (n_contacts, 2), uint32, and their distances,
+/// float64, Å.
+///
+/// `first` and `second` have the shape (n, 3), Å. With `dimensions`, the function uses the shortest images in this cell.
 #[pyfunction]
 #[pyo3(signature = (first, second, dimensions, radius))]
 #[expect(clippy::type_complexity, reason = "two arrays")]
@@ -131,8 +144,10 @@ pub(crate) fn contacts_of<'py>(
     Ok((atoms.into_pyarray(py), distances.into_pyarray(py)))
 }
 
-/// Hydrogen bonds of each frame: of donors, each with its hydrogen, and acceptors, up to a distance (Å) and above an angle (degrees);
-/// with `masks` only of those that share a bit.
+/// Create the computation of the hydrogen bonds of each frame of `n_atoms` atoms.
+///
+/// `hydrogens` contains the hydrogen of each donor. Donor and acceptor are at most `distance` (Å) apart, and the angle is above
+/// `angle` (degrees). With `masks`, a donor and an acceptor are bonded only if their masks share a bit.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, donors, hydrogens, acceptors, masks, distance, angle))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
@@ -157,9 +172,11 @@ pub(crate) fn hydrogen_bonds<'py>(
     Computation::new(py, computation, "hydrogen_bonds", arguments)
 }
 
-/// Solvent accessible surface areas of each frame, Å², of atoms with these van der Waals radii and a probe, Å. Of `measured`, shape
-/// (n_measured, 2), each row is an atom and the area that it adds to. Their sum, and with it `all`, or `statistics`: of each area its
-/// sum and that of its squares.
+/// Create the computation of solvent-accessible surface areas of each frame, in Å².
+///
+/// `radii` are the van der Waals radii of the atoms, and `probe` is the radius of the probe, both in Å. Each row of `measured`,
+/// shape (n_measured, 2), contains an atom and the number of the area to which it contributes. The computation keeps the sum of
+/// the areas. With `all`, it also keeps each area, and with `statistics` the sum over frames and the sum of squares of each area.
 #[pyfunction]
 pub(crate) fn surface_area<'py>(
     py: Python<'py>,
@@ -177,9 +194,11 @@ pub(crate) fn surface_area<'py>(
     Computation::new(py, computation, "surface_area", arguments)
 }
 
-/// The same of a group that is selected again in each frame, among `n_atoms` atoms, whose members alone are measured. The radii are
-/// those of the atoms at `places`; `measured` has for each number of the group its row there and its area. With `is_alone` no other
-/// atom covers members. Their sum, or with it `statistics`, where a count for each area is the number of frames in which it has members.
+/// Create the computation of `surface_area` for the members of a group among `n_atoms` atoms that is selected again in each frame.
+///
+/// `places` contains the atoms to which the radii belong. `measured` contains, for each number of the group, its index in `places`
+/// and the number of its area. With `is_alone`, only members cover one another. With `statistics`, the computation also counts,
+/// for each area, the frames in which the area has members. `all` is not supported.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
 pub(crate) fn changing_surface_area<'py>(

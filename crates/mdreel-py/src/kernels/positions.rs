@@ -10,7 +10,7 @@ use super::{copied, points};
 use crate::computation::Computation;
 use crate::selection::Members;
 
-/// RMSD of each frame, Å, from `reference`, shape (n_atoms, 3), Å.
+/// Create the computation of the RMSD of each frame from `reference`, in Å. The reference has the shape (n_atoms, 3), Å.
 #[pyfunction]
 #[pyo3(signature = (reference, weights, superposition))]
 pub(crate) fn rmsd<'py>(
@@ -25,14 +25,16 @@ pub(crate) fn rmsd<'py>(
     Computation::new(py, computation, "rmsd", arguments)
 }
 
-/// Sums for each atom of its displacement from `reference`, shape (n_atoms, 3), Å, and of the square of that: x, y, z, square.
+/// Create the computation of four sums over frames for each atom: its displacement (x, y, z) in Å, and the square of it in Å².
+///
+/// The displacement is the one from `reference`, shape (n_atoms, 3), Å.
 #[pyfunction]
 pub(crate) fn fluctuation<'py>(py: Python<'py>, reference: PyReadonlyArray2<'py, f64>) -> PyResult<Computation> {
     let computation = Fluctuation::new(&points(&reference)?);
     Computation::new(py, computation, "fluctuation", (copied(reference),))
 }
 
-/// Radius of gyration of each frame, and those about the axes x, y and z, Å.
+/// Create the computation of the radius of gyration of each frame, and of the radii about the axes x, y and z, in Å.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, weights))]
 pub(crate) fn gyration<'py>(
@@ -45,7 +47,9 @@ pub(crate) fn gyration<'py>(
     Computation::new(py, computation, "gyration", (n_atoms, weights.map(copied)))
 }
 
-/// The same of a group among `n_atoms` atoms that is selected again in each frame; NaN where nothing is selected.
+/// Create the computation of `gyration` for a group among `n_atoms` atoms that is selected again in each frame.
+///
+/// The values are NaN in frames in which no atom is selected.
 #[pyfunction]
 pub(crate) fn changing_gyration<'py>(
     py: Python<'py>,

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 
 use crate::computation::Computation;
 
-/// The computation, run `n_times` times on the same frames; the values of the last time are kept.
+/// Create a computation that runs another one `n_times` times on the same frames, and keeps the values of the last time.
 #[pyfunction]
 pub(crate) fn repeated(py: Python<'_>, computation: Py<Computation>, n_times: usize) -> PyResult<Computation> {
     let repeated = Repeated::new(computation.get().computation.another(), n_times);

@@ -38,8 +38,10 @@ impl<'py> Given<'py> {
     }
 }
 
-/// RMSD of each frame of `n_atoms` atoms, Å: of those that are `fitted`, and of `groups` that are moved with them; or of groups
-/// alone, as they are.
+/// Create the computation of the RMSD of groups in each frame of `n_atoms` atoms, in Å.
+///
+/// With `fitted`, these atoms are superposed on their reference, and the groups move with them. The RMSD of the fitted atoms is
+/// then the first value. Without `fitted`, the coordinates of the groups are used as stored.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, fitted, groups))]
 pub(crate) fn group_rmsd<'py>(
@@ -55,8 +57,10 @@ pub(crate) fn group_rmsd<'py>(
     Computation::new(py, computation, "group_rmsd", (n_atoms, fitted.map(Given::copied), copies))
 }
 
-/// RMSD of each frame of `n_atoms` atoms after those that are `fitted` were superposed, Å, and sums for each of `atoms` of its
-/// displacement from `reference`, shape (n, 3), Å, and of the square of that: x, y, z, square.
+/// Create the computation of fluctuations after superposition of the `fitted` atoms, in frames of `n_atoms` atoms.
+///
+/// The value of each frame is the RMSD of the fitted atoms, in Å. Each of `atoms` has four sums over frames: its displacement (x,
+/// y, z) from `reference` in Å, and the square of it in Å². The reference has the shape (n, 3), Å.
 #[pyfunction]
 pub(crate) fn superposed_fluctuation<'py>(
     py: Python<'py>,
@@ -71,8 +75,11 @@ pub(crate) fn superposed_fluctuation<'py>(
     Computation::new(py, computation, "superposed_fluctuation", arguments)
 }
 
-/// Sums for each coordinate of its displacement from `reference`, shape (n_atoms, 3), Å, and for each pair of coordinates of the
-/// product of both, row after row of the upper triangle; after superposition of what is `fitted`, if anything is.
+/// Create the computation of the sums over frames from which a covariance matrix follows.
+///
+/// The sums are the displacement of each coordinate from `reference` (Å), and the product of the displacements of each pair of
+/// coordinates (Å²). The products are in the order of the rows of the upper triangle. The reference has the shape (n_atoms, 3), Å.
+/// With `fitted`, each frame is first superposed with these atoms.
 #[pyfunction]
 #[pyo3(signature = (reference, fitted))]
 pub(crate) fn covariance<'py>(
@@ -86,8 +93,11 @@ pub(crate) fn covariance<'py>(
     Computation::new(py, computation, "covariance", (copied(reference), fitted.map(Given::copied)))
 }
 
-/// Sums for each atom of its displacement from `reference`, shape (n_atoms, 3), Å, and for each pair of atoms of the inner product of
-/// both displacements, row after row of the upper triangle; after superposition of what is `fitted`, if anything is.
+/// Create the computation of the sums over frames from which the cross-correlation of atoms follows.
+///
+/// The sums are the displacement of each atom from `reference` (x, y, z, in Å), and the inner product of the displacements of each
+/// pair of atoms (Å²). The products are in the order of the rows of the upper triangle. The reference has the shape (n_atoms, 3),
+/// Å. With `fitted`, each frame is first superposed with these atoms.
 #[pyfunction]
 #[pyo3(signature = (reference, fitted))]
 pub(crate) fn cross_correlation<'py>(
@@ -101,8 +111,10 @@ pub(crate) fn cross_correlation<'py>(
     Computation::new(py, computation, "cross_correlation", (copied(reference), fitted.map(Given::copied)))
 }
 
-/// Inner products of each frame's displacement from `origin`, shape (n_atoms, 3), Å, with `directions`, shape (n_directions,
-/// n_atoms, 3); after superposition of what is `fitted`, if anything is.
+/// Create the computation of the inner product of each frame's displacement from `origin` with each direction.
+///
+/// `origin` has the shape (n_atoms, 3), Å, and `directions` has the shape (n_directions, n_atoms, 3). With `fitted`, each frame is
+/// first superposed with these atoms.
 #[pyfunction]
 #[pyo3(signature = (origin, directions, fitted))]
 pub(crate) fn projection<'py>(

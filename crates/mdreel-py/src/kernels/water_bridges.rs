@@ -17,11 +17,13 @@ type Indices<'py> = PyReadonlyArray1<'py, u32>;
 /// (`n_hydrogens`, 2), each with the number of its donor and its place.
 type Sites<'py> = (Indices<'py>, Indices<'py>, Indices<'py>, PyReadonlyArray2<'py, u32>);
 
-/// Networks of hydrogen bonds from one group to another through at most `order` waters, in each frame: how many bridges they are, how
-/// many bonds the first group has in them, how many bonds and pairs of consecutive bonds they have, and a table of these.
-/// `groups` are the first, the second, and the water. `criteria` are the longest distance (Å) of the acceptor, whether it is
-/// measured from the donor and not from the hydrogen, and the lower limit of the angle (degrees). `roles` are whether the first
-/// group may donate, and whether it may accept. Images as for `native_contacts`.
+/// Create the computation of the water bridges from one group to another through at most `order` waters, in each frame.
+///
+/// The values of each frame are the number of bridges, the number of their hydrogen bonds at the first group, the number of all
+/// their hydrogen bonds, and the number of pairs of consecutive bonds. The own value is a table of these bonds and pairs. `groups`
+/// contains the first group, the second group and the water. `criteria` contains the longest distance of the acceptor (Å), whether
+/// it is measured from the donor and not from the hydrogen, and the lower limit of the angle (degrees). `roles` contains whether
+/// the first group may donate, and whether it may accept. `is_periodic` is the same as for `native_contacts`.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, sites, groups, criteria, order, roles, is_periodic))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
