@@ -1,10 +1,10 @@
-// PLUMED action MDREEL_CHANNEL, which publishes the frames of a simulation on a channel of mdreel.
+// PLUMED action MDREEL_CHANNEL, which publishes the frames of a simulation on an mdreel channel.
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //
 //     LOAD FILE=MdreelChannel.so
 //     MDREEL_CHANNEL CHANNEL=run1 STRIDE=500
 //
-// You compile this file against your PLUMED (2.8 or newer); docs/how-to/engines.md shows the commands.
+// Compile this file against your PLUMED (2.8 or newer); docs/how-to/engines.md shows the commands.
 
 #include "core/ActionAtomistic.h"
 #include "core/ActionPilot.h"
@@ -64,7 +64,7 @@ auto has_natural_units(Main &main, long) -> decltype(main.getAtoms().usingNatura
     return main.getAtoms().usingNaturalUnits();
 }
 
-// A time step as its user wrote it. GROMACS gives 0.002 as a float, whose error would grow with the steps.
+// Returns a time step as the user wrote it. GROMACS passes 0.002 as a float, whose rounding error would grow with the steps.
 double as_written(double time_step) {
     const float narrow = static_cast<float>(time_step);
     for (int digits = 1; narrow == time_step && digits < 9; digits++) {
@@ -77,7 +77,7 @@ double as_written(double time_step) {
     return time_step;
 }
 
-// Whether an exception is destroying the objects of this thread.
+// Returns whether an exception is unwinding the stack of this thread.
 bool is_unwinding() {
 #ifdef __cpp_lib_uncaught_exceptions
     return std::uncaught_exceptions() > 0;
@@ -86,7 +86,7 @@ bool is_unwinding() {
 #endif
 }
 
-// The number of a stream, from the path of its channel (FNV-1a).
+// Returns the number of a stream, a hash (FNV-1a) of the path of its channel.
 std::uint64_t stream_of(const std::string &path) {
     std::uint64_t number = 14695981039346656037u;
     for (const unsigned char byte : path) {
@@ -114,7 +114,7 @@ public:
     void apply() override {}
     void update() override;
     void runFinalJobs() override;
-    bool actionHasForces() { return false; }  // PLUMED 2.10 and newer ask for it
+    bool actionHasForces() { return false; }  // PLUMED 2.10 and newer call this
 
 private:
     void read_channel();
@@ -185,7 +185,7 @@ MdreelChannel::MdreelChannel(const ActionOptions &options)
     requestAtoms(atoms);
     log.printf("  channel %s with %lu atoms\n", path_.c_str(), static_cast<unsigned long>(atoms.size()));
     if (comm.Get_rank() == 0 && !getRestart()) {
-        open(INT64_MIN);  // a new run; that of a restart needs the step of its first frame
+        open(INT64_MIN);  // a new run; a restart opens the channel with the step of its first frame
     }
 }
 
@@ -213,7 +213,7 @@ void MdreelChannel::read_channel() {
     path_ = checked_folder() + "/" + channel;
 }
 
-// The folder of named channels, which belongs to this user alone.
+// Returns the folder of named channels. Reports an error if another user owns it or has access to it.
 std::string MdreelChannel::checked_folder() {
     const char *chosen = std::getenv("MDREEL_CHANNELS");
     const unsigned user = geteuid();
@@ -278,14 +278,14 @@ void MdreelChannel::open(std::int64_t resume_step) {
 
 void MdreelChannel::update() {
     if (comm.Get_rank() != 0) {
-        return;  // PLUMED gives all atoms to each rank
+        return;  // PLUMED passes all atoms to each rank, and only rank 0 publishes
     }
     if (has_ended_) {
         error("the channel " + path_ + " has ended, but the MD code computes another step");
     }
     const std::int64_t step = getStep();
     if (has_published_ && step == last_step_) {
-        return;  // MD codes compute the forces of a step again when a run begins
+        return;  // MD codes compute the forces of the same step again when a run begins
     }
     if (!producer_) {
         open(step);

@@ -1,4 +1,4 @@
-/* An engine: publishes 20 frames of 5 atoms, and tries what is refused. */
+/* A test engine that publishes 20 frames of 5 atoms, and checks that the library refuses invalid calls. */
 #include "mdreel_channel.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// The header in C++: settings are those of C, and a call without a channel is refused.
+// A test of the header in C++: the settings equal those in C, and the library refuses a call without a channel.
 #include "mdreel_channel.h"
 
 #include <cstdio>
