@@ -198,7 +198,7 @@ impl DirectoryProducer {
         Ok(is_last)
     }
 
-    /// Leave the directory without an end record, as a producer does that dies.
+    /// Leave the directory without an end record, like a producer that has died.
     fn leave(&self, py: Python<'_>) {
         py.detach(|| drop(self.directory.lock().unwrap_or_else(PoisonError::into_inner).take()));
     }

@@ -102,8 +102,8 @@ impl ChannelProducer {
     /// Publish a frame, and return its number and the durability that it has reached.
     ///
     /// `time` is in ps. `cell` contains the row vectors of the cell, one after another, in Å, or is None. Each section consists of
-    /// its name, data type and bytes. If the ring is full, the method waits for at most `timeout` seconds; None means no limit.
-    /// The durability is `ring`, `file` or `fsync`, or `dropped` if the frame was dropped.
+    /// its name, data type and bytes. If the ring is full and the policy is `block`, the method waits for at most `timeout`
+    /// seconds; None means no limit. The durability is `ring`, `file` or `fsync`, or `dropped` if the frame was dropped.
     #[pyo3(signature = (step, time, cell, sections, timeout=None))]
     fn publish(
         &self,
@@ -140,7 +140,7 @@ impl ChannelProducer {
         self.0.end(py, how, reason)
     }
 
-    /// Leave the channel without an end record, as a producer does that dies.
+    /// Leave the channel without an end record, like a producer that has died.
     fn leave(&self, py: Python<'_>) {
         self.0.leave(py);
     }

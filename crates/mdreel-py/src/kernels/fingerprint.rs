@@ -27,10 +27,10 @@ type Given<'py> = (u32, String, Vec<f64>, Part<'py>, Part<'py>, bool);
 
 /// Create the computation of the interactions between the residues of two groups.
 ///
-/// The values of each frame are the number of different interactions and the number of their occurrences. The own value is a table
-/// of the interactions. With `keeps_occurrences`, it also contains the sites and the distance of each occurrence. `bridges` adds
-/// water bridges as another interaction. With `is_once`, a pair counts only if its first residue has the smaller number.
-/// `is_periodic` is the same as for `native_contacts`.
+/// The values of each frame are the number of different interactions and the number of their occurrences. The computation's own
+/// value is a table of the interactions. With `keeps_occurrences`, it also contains the sites and the distance of each occurrence.
+/// `bridges` adds water bridges as another interaction. With `is_once`, a pair counts only if its first residue has the smaller
+/// number. `is_periodic` is the same as for `native_contacts`.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, interactions, is_periodic, is_once, keeps_occurrences, bridges))]
 pub(crate) fn interaction_fingerprint<'py>(

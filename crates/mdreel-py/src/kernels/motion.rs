@@ -184,8 +184,8 @@ pub(crate) fn changing_linear_density<'py>(
 
 /// Create the computation of the number of atoms that belong to `group` in each frame, and of their vectors to two other atoms.
 ///
-/// The frames have `n_atoms` atoms, and `others` has the shape (n, 2). For each atom, the own value contains its number in the
-/// group as uint32, followed by the bits of six float32 for the vectors (Å).
+/// The frames have `n_atoms` atoms, and `others` has the shape (n, 2). For each atom, the computation's own value contains its
+/// number in the group as uint32, followed by the bits of six float32 for the vectors (Å).
 #[pyfunction]
 pub(crate) fn selected_vectors<'py>(
     py: Python<'py>,

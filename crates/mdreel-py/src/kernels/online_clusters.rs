@@ -9,9 +9,9 @@ use crate::computation::Computation;
 
 /// Create the computation of online clusters of frames.
 ///
-/// Each frame joins the nearest leader whose minimum RMSD is at most `cutoff` (Å), or becomes the leader of a new cluster. The own
-/// value consists of three arrays: the cluster of each frame, shape (n_frames,), the number of each leader among the frames, shape
-/// (n_clusters,), and the positions of the leaders, shape (3 n_clusters n_atoms,), Å.
+/// Each frame joins the nearest leader whose minimum RMSD is at most `cutoff` (Å), or becomes the leader of a new cluster. The
+/// computation's own value consists of three arrays: the cluster of each frame, shape (n_frames,), the number of each leader among
+/// the frames, shape (n_clusters,), and the positions of the leaders, shape (3 n_clusters n_atoms,), Å.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, weights, cutoff))]
 pub(crate) fn online_clusters<'py>(

@@ -17,10 +17,10 @@ type Copied<'py> = Bound<'py, PyArray1<u32>>;
 /// Create the computation of the contacts between residues of one group or of two groups.
 ///
 /// Two residues are in contact if their nearest atoms are at most `cutoff` (Å) apart. The value of each frame is the number of
-/// contacts. The own value is a table of statistics; with `keeps_series`, it also contains the contacts of each frame. Residues
-/// are numbered from 0. Their `positions` in the sequence must differ by at least `separation`. With `pairs`, shape (n_pairs, 2),
-/// only these pairs are examined. `is_periodic` is the same as for `native_contacts`. With `beta` (Å), the distance of two
-/// residues in contact is the soft minimum of the distances of all their atoms.
+/// contacts. The computation's own value is a table of statistics; with `keeps_series`, it also contains the contacts of each
+/// frame. Residues are numbered from 0. Their `positions` in the sequence must differ by at least `separation`. With `pairs`,
+/// shape (n_pairs, 2), only these pairs are examined. `is_periodic` is the same as for `native_contacts`. With `beta` (Å), the
+/// distance of two residues in contact is the soft minimum of the distances of all their atoms.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, first, second, positions, separation, pairs, cutoff, is_periodic, keeps_series, beta=None))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]

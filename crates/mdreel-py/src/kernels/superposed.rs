@@ -79,7 +79,7 @@ pub(crate) fn superposed_fluctuation<'py>(
 ///
 /// The sums are the displacement of each coordinate from `reference` (Å), and the product of the displacements of each pair of
 /// coordinates (Å²). The products are in the order of the rows of the upper triangle. The reference has the shape (n_atoms, 3), Å.
-/// With `fitted`, each frame is first superposed with these atoms.
+/// With `fitted`, each frame is first superposed by fitting these atoms.
 #[pyfunction]
 #[pyo3(signature = (reference, fitted))]
 pub(crate) fn covariance<'py>(
@@ -97,7 +97,7 @@ pub(crate) fn covariance<'py>(
 ///
 /// The sums are the displacement of each atom from `reference` (x, y, z, in Å), and the inner product of the displacements of each
 /// pair of atoms (Å²). The products are in the order of the rows of the upper triangle. The reference has the shape (n_atoms, 3),
-/// Å. With `fitted`, each frame is first superposed with these atoms.
+/// Å. With `fitted`, each frame is first superposed by fitting these atoms.
 #[pyfunction]
 #[pyo3(signature = (reference, fitted))]
 pub(crate) fn cross_correlation<'py>(
@@ -114,7 +114,7 @@ pub(crate) fn cross_correlation<'py>(
 /// Create the computation of the inner product of each frame's displacement from `origin` with each direction.
 ///
 /// `origin` has the shape (n_atoms, 3), Å, and `directions` has the shape (n_directions, n_atoms, 3). With `fitted`, each frame is
-/// first superposed with these atoms.
+/// first superposed by fitting these atoms.
 #[pyfunction]
 #[pyo3(signature = (origin, directions, fitted))]
 pub(crate) fn projection<'py>(

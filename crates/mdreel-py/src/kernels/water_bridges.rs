@@ -20,10 +20,11 @@ type Sites<'py> = (Indices<'py>, Indices<'py>, Indices<'py>, PyReadonlyArray2<'p
 /// Create the computation of the water bridges from one group to another through at most `order` waters, in each frame.
 ///
 /// The values of each frame are the number of bridges, the number of their hydrogen bonds at the first group, the number of all
-/// their hydrogen bonds, and the number of pairs of consecutive bonds. The own value is a table of these bonds and pairs. `groups`
-/// contains the first group, the second group and the water. `criteria` contains the longest distance of the acceptor (Å), whether
-/// it is measured from the donor and not from the hydrogen, and the lower limit of the angle (degrees). `roles` contains whether
-/// the first group may donate, and whether it may accept. `is_periodic` is the same as for `native_contacts`.
+/// their hydrogen bonds, and the number of pairs of consecutive bonds. The computation's own value is a table of these bonds and
+/// pairs. `groups` contains the first group, the second group and the water. `criteria` contains the longest distance of the
+/// acceptor (Å), whether it is measured from the donor and not from the hydrogen, and the lower limit of the angle (degrees).
+/// `roles` contains whether the first group may donate, and whether it may accept. `is_periodic` is the same as for
+/// `native_contacts`.
 #[pyfunction]
 #[pyo3(signature = (n_atoms, sites, groups, criteria, order, roles, is_periodic))]
 #[expect(clippy::too_many_arguments, reason = "Python names them")]
