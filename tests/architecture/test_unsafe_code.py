@@ -47,15 +47,24 @@ SOUND: dict[str, dict[str, str]] = {
     "mdreel-channel/src/mapping.rs": {
         "new": "the kernel chooses the address, and the length is checked against the file",
         "populate drop": MAPPED,
+        "is_resident make_writable pages": "the range is asserted to lie in the mapping, of which no byte is changed",
+        "page_size": "the call reads a constant of the system",
         "values": "bounds and alignment are asserted, and only types that may hold any bytes are `Shared`",
     },
     "mdreel-channel/src/producer.rs": {
-        "count_on put publish_late": "slots are claimed before they are written; there is one producer, by a lock"
+        "count_on publish_late": "slots are claimed before they are written; there is one producer, by a lock"
     },
     "mdreel-channel/src/producer/relay.rs": {
         "last relay": "as of the producer: the claim is looked at again before each piece"
     },
-    "mdreel-channel/src/ring_file.rs": {"create": "the file has no name yet: nobody else maps it"},
+    "mdreel-channel/src/producer/staged.rs": {"write": "called by `put` alone, which has claimed the slot"},
+    "mdreel-channel/src/ring_file.rs": {
+        "create": "the file has no name yet: nobody else maps it",
+        "restore": "no process reads the bytes in a slot whose head refers to a segment",
+    },
+    "mdreel-channel/src/staging/in_place.rs": {
+        "write_in_place": "no slot refers to the bytes after the last record of the newest segment"
+    },
     "mdreel-core/src/large_pages.rs": {"ask_for": "advice to the kernel, which changes no byte"},
     "mdreel-core/src/simd.rs": {"run": "a level can only be detected"},
     "mdreel-core/src/simd/aarch64.rs": {

@@ -3,6 +3,7 @@
 mod arrival;
 mod claiming;
 mod relay;
+mod slots;
 mod staged;
 
 use std::path::{Path, PathBuf};
@@ -138,7 +139,7 @@ impl Producer {
             let advice = "use the same settings, or remove the channel or choose another name";
             return Err(Error::mismatch(format!("{differs}: {advice}")).in_file(path));
         }
-        staged::adopt(&mut ring, &directory, staging.as_mut())?;
+        slots::adopt(&mut ring, &directory, staging.as_mut())?;
         if let Some(staging) = &mut staging {
             staging.allow_in_place(geometry);
         }
@@ -352,7 +353,7 @@ impl Producer {
         let is_dropped = !is_spilled;
         let mut level = Durability::Ring;
         if let Some(staging) = &mut self.staging {
-            staged::restore(&mut self.ring, staging, length)?;
+            slots::restore(&mut self.ring, staging, length)?;
             level = staging.append(sequence, bytes)?;
         }
         if is_dropped {

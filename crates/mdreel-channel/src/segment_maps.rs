@@ -14,7 +14,7 @@ use super::directory::Directory;
 use super::mapping::Mapping;
 use super::ring_file::{InSegment, RingFile};
 use super::staging::place::StagingPlace;
-use super::staging::segment_name;
+use super::staging::segment;
 use mdreel_core::error::{Error, Result};
 
 /// Bytes of a frame in a mapped segment.
@@ -89,7 +89,7 @@ impl SegmentMaps {
             return Err(lost("the frame is in the staging of a producer that has been replaced"));
         };
         let directory = Directory::open(&staging.path)?;
-        let name = segment_name(place.first);
+        let name = segment::name(place.first);
         let (path, file) = (directory.join(&name), directory.open_file(&name, OpenOptions::new().read(true))?);
         let facts = file.metadata().map_err(|error| Error::io(&path, error))?;
         if facts.ino() != place.inode {

@@ -4,11 +4,13 @@
 //! write, or to an older segment whose file was reused. `Staging::open` truncates them.
 
 mod in_place;
+mod kept;
+mod mapped_file;
 pub(crate) mod place;
 pub(crate) mod reader;
 pub(crate) mod reserve;
 mod retention;
-mod segment;
+pub(crate) mod segment;
 mod segment_file;
 
 use std::collections::VecDeque;
@@ -23,11 +25,10 @@ use super::lock::Locks;
 use super::record;
 use mdreel_core::error::{Error, Result};
 
+pub use kept::Retention;
 pub use place::Durability;
-pub use retention::Retention;
-pub(crate) use segment::name as segment_name;
 
-use retention::{Kept, Written};
+use kept::{Kept, Written};
 use segment::{PREFIX, Prefix, Segment, all, name};
 use segment_file::SegmentFile;
 

@@ -7,12 +7,12 @@
 
 use rustix::fs::statfs;
 
+use super::Staging;
+use super::kept::{Kept, Retention};
+use super::mapped_file::MappedFile;
 use super::place::Durability;
-use super::retention::Kept;
 use super::segment::{PREFIX, Prefix, name};
 use super::segment_file::SegmentFile;
-use super::{Retention, Staging};
-use crate::mapping::Mapping;
 use crate::ring_file::{Geometry, InSegment};
 use mdreel_core::error::Result;
 
@@ -22,30 +22,6 @@ const FILE_SYSTEMS: [u64; 3] = [0xEF53, 0x5846_5342, 0x0102_1994];
 const MOST_MAPPED: u64 = 1 << 30;
 /// Number of segments that the limit on bytes has to allow in addition to the frames of the ring.
 const N_MORE: u64 = 2;
-
-/// The file of a segment in memory.
-#[derive(Debug)]
-pub(super) struct MappedFile {
-    inode: u64,
-    memory: Mapping,
-}
-
-impl MappedFile {
-    /// Returns the bytes of a frame. Returns `None` if a write to these bytes could fail or read from the disk.
-    ///
-    /// # Safety
-    ///
-    /// No slot of the ring refers to a frame in these bytes.
-    unsafe fn frame_mut(&mut self, offset: u64, length: usize) -> Option<&mut [u8]> {
-        let start = usize::try_from(offset).ok()?;
-        let range = start..start.checked_add(length).filter(|end| *end <= self.memory.len())?;
-        if !self.memory.is_resident(range.clone()) || !self.memory.make_writable(range.clone()) {
-            return None;
-        }
-        // SAFETY: the caller promises that no other party reads or writes these bytes in memory.
-        Some(unsafe { self.memory.bytes_mut(range) })
-    }
-}
 
 impl Staging {
     /// Allows frames to be written in place, if the files of this staging are reused and their limit on bytes leaves room for the

@@ -59,9 +59,14 @@ impl SegmentFile {
     /// Writes the header of the segment, and zeros at the place of the first prefix.
     fn begun(mut self, directory: &Directory) -> Result<Self> {
         let bytes = [header(self.first), [0; PREFIX as usize]];
-        let written = self.file.write_all_at(bytes.as_flattened(), 0);
+        let path = directory.join(&name(self.first));
+        if let Err(error) = self.file.write_all_at(bytes.as_flattened(), 0) {
+            // The disk may be full. The next attempt begins the segment again.
+            let _ = std::fs::remove_file(&path);
+            return Err(Error::io(&path, error));
+        }
         self.length = self.length.max(2 * PREFIX);
-        written.map(|()| self).map_err(|error| Error::io(directory.path(), error))
+        Ok(self)
     }
 
     /// Opens the file of an existing segment to append to it.
