@@ -47,13 +47,27 @@ impl SegmentFile {
             Err(error) if error.kind() == ErrorKind::NotFound => return Self::create(directory, first),
             outcome => outcome.map_err(refused)?,
         }
+        let begun = Self::open_renamed(directory, first);
+        if begun.is_err() {
+            let _ = std::fs::remove_file(&new);
+        }
+        match begun? {
+            Some(begun) => Ok(begun),
+            None => Self::create(directory, first),
+        }
+    }
+
+    /// Begins a segment in a file that has got its name. Returns `None` and deletes the name if the file has another one.
+    fn open_renamed(directory: &Directory, first: u64) -> Result<Option<Self>> {
+        let path = directory.join(&name(first));
+        let refused = |error: std::io::Error| Error::io(&path, error);
         let file = directory.open_file(&name(first), OpenOptions::new().read(true).write(true))?;
         let facts = file.metadata().map_err(refused)?;
         if facts.nlink() > 1 {
-            std::fs::remove_file(&new).map_err(refused)?;
-            return Self::create(directory, first);
+            std::fs::remove_file(&path).map_err(refused)?;
+            return Ok(None);
         }
-        SegmentFile { first, file, inode: facts.ino(), length: facts.len() }.begun(directory)
+        SegmentFile { first, file, inode: facts.ino(), length: facts.len() }.begun(directory).map(Some)
     }
 
     /// Writes the header of the segment, and zeros at the place of the first prefix.
