@@ -47,7 +47,7 @@ SOUND: dict[str, dict[str, str]] = {
     "mdreel-channel/src/mapping.rs": {
         "new": "the kernel chooses the address, and the length is checked against the file",
         "populate drop": MAPPED,
-        "is_resident make_writable pages": "the range is asserted to lie in the mapping, of which no byte is changed",
+        "is_resident make_writable pages": "the range is asserted to lie in the mapping, and no byte changes",
         "page_size": "the call reads a constant of the system",
         "values": "bounds and alignment are asserted, and only types that may hold any bytes are `Shared`",
     },

@@ -2,7 +2,7 @@
 //!
 //! Each frame that is held has its own pin, and the producer skips its slot. If consumers hold half of the slots, further frames
 //! are copied, so that there is always a slot for a new frame. This is for languages with automatic memory management, which decide
-//! when a value is dropped. Frames from staging are copies, of which no producer knows.
+//! when a value is dropped. Frames from staging are copies, and do not affect the producer.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};

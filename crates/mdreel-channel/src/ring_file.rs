@@ -104,7 +104,7 @@ pub(super) struct InSegment {
 /// The size of a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Geometry {
-    /// The number of slots, each of which holds one frame; at least 2.
+    /// The number of slots, which is at least 2. Each slot holds one frame.
     pub n_slots: u64,
     /// The length of the longest frame in bytes.
     pub slot_len: u64,

@@ -42,7 +42,7 @@ fn analyse(place: &Path, member: &str, mode: Mode) {
             }
             Ok(Next::End(_)) if n_had == 0 => return,
             Ok(Next::End(_)) => n_had = 7,
-            // Between two producers, there is none.
+            // No producer is running at the moment, and the next one will start.
             Err(Error::Stream(_) | Error::StreamTimeout(_)) if Instant::now() < until => continue,
             Err(error) => panic!("{error}"),
         }

@@ -50,7 +50,7 @@ fn consumer_sees_each_step_once_when_the_producer_is_killed() {
                     assert_eq!(end, End::Finished);
                     break;
                 }
-                // Between two producers, there is none.
+                // No producer is running at the moment, and the next one will start.
                 Err(Error::Stream(_) | Error::StreamTimeout(_)) => {}
                 Err(error) => panic!("{error}"),
             }

@@ -98,7 +98,7 @@ fn next_step(mut next: impl FnMut(Duration) -> Result<Option<(u64, i64)>>) -> Op
     loop {
         match next(Duration::from_secs(1)) {
             Ok(found) => return found,
-            // Between two producers, there is none.
+            // No producer is running at the moment, and the next one will start.
             Err(Error::Stream(_) | Error::StreamTimeout(_)) if begin.elapsed() < HUNG => {}
             Err(error) => panic!("{error}"),
         }

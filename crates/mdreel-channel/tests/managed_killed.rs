@@ -69,7 +69,7 @@ fn follow(place: &Path) -> Result<Vec<i64>> {
                 assert_eq!(end, End::Finished);
                 return Ok(seen);
             }
-            // Between two producers, there is none.
+            // No producer is running at the moment, and the next one will start.
             Err(Error::Stream(_) | Error::StreamTimeout(_)) if Instant::now() < until => {}
             Err(error) => return Err(error),
         }

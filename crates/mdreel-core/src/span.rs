@@ -102,7 +102,7 @@ impl Recorder {
         stop_ns
     }
 
-    /// Returns the end of the last span that is still in the recorder, or 0 if there is none.
+    /// Returns the time at which the last span in the recorder ended, or 0 if the recorder has no span.
     pub(crate) fn ended(&self) -> u64 {
         self.spans.last().map_or(0, |span| span.stop_ns)
     }

@@ -16,7 +16,7 @@ const TWO: u64 = HEADER + 2 * RECORD;
 
 const ALL: Retention = Retention { count: None, bytes: None, age: None, segment: 10_000 };
 
-/// Returns a frame of 256 bytes, 64 of which are `byte`.
+/// Returns a frame of 256 bytes. Its section has 64 bytes with the value `byte`.
 fn frame(byte: u8) -> Vec<u8> {
     frame_of(byte, 64)
 }

@@ -205,7 +205,7 @@ impl Computation for Distances {
     }
 }
 
-/// Adds the distances of one atom, some of which are long, to the sums one by one.
+/// Adds the distances of one atom to the sums one by one, because some of them are long.
 #[cold]
 fn add_far(row: &[f64], frame: u64, first: usize, sums: &mut [Sum]) -> Result<()> {
     for (pair, distance) in (first..).zip(row) {

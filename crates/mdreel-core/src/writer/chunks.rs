@@ -24,7 +24,7 @@ const MOST_CHUNK_BYTES: u64 = u32::MAX as u64;
 pub struct ChunkLayout {
     /// Number of atoms in each frame.
     pub n_atoms: usize,
-    /// The quantities, each of which has its own array.
+    /// The quantities of a frame. Each quantity has its own array.
     pub quantities: Quantities,
     /// Whether frames may have a unit cell.
     pub has_unit_cell: bool,

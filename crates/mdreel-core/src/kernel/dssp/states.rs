@@ -125,8 +125,7 @@ impl Assignment {
     }
 }
 
-/// Returns the residues of the helices. Two turns of `stride` residues, one of which begins immediately before the other, form
-/// a helix.
+/// Returns the residues of the helices. Two turns of `stride` residues form a helix if they begin at consecutive residues.
 fn helices(turns: &[u8], stride: usize) -> impl Iterator<Item = Range<usize>> {
     (1..turns.len()).filter(move |&i| (turns[i - 1] & turns[i]) >> stride & 1 != 0).map(move |i| i..i + stride)
 }

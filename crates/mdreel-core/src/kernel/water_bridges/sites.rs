@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::kernel::group::Group;
 
-/// Value for the heavy atom at the acceptor's end of a bond, where there is none.
+/// Value for a missing heavy atom: the acceptor's end of a bond has none.
 pub const NO_ATOM: u32 = u32::MAX;
 
 /// Bit that marks a site of the first group.

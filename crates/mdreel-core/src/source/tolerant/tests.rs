@@ -9,7 +9,7 @@ use crate::reduce::Rows;
 use crate::run::{Outcome, run};
 use crate::source::capabilities::EndCheck;
 
-/// A source of frames of one atom, some of which are damaged. A batch with a damaged frame is lost, including the
+/// A source with frames of one atom. Some of the frames are damaged. A batch with a damaged frame is lost, including the
 /// frames before it.
 struct Broken {
     n_frames: u64,

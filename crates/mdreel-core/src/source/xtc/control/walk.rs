@@ -7,7 +7,7 @@ use super::{CHUNK, End, Group, Groups, LANES, Lane, NOWHERE, STRIDE, Walks, Want
 use crate::simd::Level;
 use crate::source::xtc::radix::load_bits;
 
-/// Meaning of the six bits after a big coordinate, of which the flag is the highest.
+/// Meaning of the six bits after a big coordinate. The highest of them is the flag.
 #[derive(Clone, Copy)]
 struct Control {
     /// Number of bits used: 1 or 6.
