@@ -1,5 +1,6 @@
 """What other users of the machine can reach while an analysis runs."""
 
+import gc
 import http.client
 import os
 import socket
@@ -106,6 +107,7 @@ def strangers_answers(address: str) -> list[str]:
                 said.append(f"process {client.submit(os.getpid).result(timeout=60)} has run it")
         except (OSError, TimeoutError, ValueError, TypeError):
             said.append("refused")
+        gc.collect()  # destroys the client: see `client_of`
     return said
 
 
@@ -120,6 +122,23 @@ def test_dask_cluster_of_a_run_refuses_code_of_other_users(adk_xtc: Path) -> Non
 
     run_with(mdreel.Dask(2), adk_xtc, attack)
     assert answers == ["refused"] * 3
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "tls://127.0.0.1:9", "127.0.0.1", "unknown://host:1"])
+def test_client_that_could_not_connect_is_destroyed_at_once(
+    address: str, adk_xtc: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from distributed import Client
+
+    def clients() -> list[int]:
+        return sorted(id(one) for one in gc.get_objects() if type(one) is Client)
+
+    before = clients()
+    monkeypatch.setattr("mdreel.execution.executors.dask.cluster.START_SECONDS", 4.0)
+    with pytest.raises(UnsupportedError, match=f"cannot connect to a Dask scheduler at {address}: "):
+        run_with(mdreel.Dask(client=address), adk_xtc, lambda: None)
+    # A later collection would call the destructor in any thread, even in one that starts a client.
+    assert clients() == before
 
 
 def test_dask_cluster_of_a_run_keeps_its_credentials_in_memory(adk_xtc: Path) -> None:

@@ -11,9 +11,8 @@ from distributed import Client
 from distributed.comm.addressing import get_address_host
 
 from mdreel.errors import MismatchError, UnsupportedError
+from mdreel.execution.executors.dask.cluster import client_of
 from mdreel_lab.bench.placement import HostCores, spread
-
-_PATIENCE = 15.0
 
 
 class PartOfCluster(Client):
@@ -55,12 +54,8 @@ def part_of_cluster(address: str, n_threads: int) -> Iterator[PartOfCluster]:
 
     Raise an `UnsupportedError` if the cluster is not reached, or has no such workers.
     """
-    connect: Any = PartOfCluster
-    try:
-        client: PartOfCluster = connect(address, timeout=_PATIENCE, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise UnsupportedError(f"cannot connect to a Dask scheduler at {address}: {error}") from error
-    with client:
+    client: PartOfCluster
+    with client_of(address, PartOfCluster) as client:
         client.members = members_of(workers_of(client), n_threads)
         yield client
 
@@ -68,10 +63,10 @@ def part_of_cluster(address: str, n_threads: int) -> Iterator[PartOfCluster]:
 def threads_of(address: str) -> tuple[HostCores, ...]:
     """Return the number of threads on each host of a cluster; raise a `MismatchError` if it has none."""
     try:
-        with Client(address, timeout=_PATIENCE, set_as_default=False) as client:
+        with client_of(address) as client:
             found = client.nthreads()
-    except (OSError, TimeoutError, ValueError) as error:
-        raise MismatchError(f"--scheduler: cannot connect to a Dask scheduler at {address}: {error}") from error
+    except UnsupportedError as error:
+        raise MismatchError(f"--scheduler: {error}") from error
     if not found:
         raise MismatchError(f"--scheduler: the Dask scheduler at {address} has no workers")
     return tuple(HostCores(host, sum(workers.values())) for host, workers in _by_host(found).items())

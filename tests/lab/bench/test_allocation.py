@@ -96,7 +96,7 @@ def test_wrong_allocation_is_refused_before_anything_is_run(
 
 
 def test_dask_scheduler_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mdreel_lab.bench.dask_workers._PATIENCE", 1.0)
+    monkeypatch.setattr("mdreel.execution.executors.dask.cluster.START_SECONDS", 1.0)
     with pytest.raises(MismatchError, match=r"--scheduler: cannot connect to a Dask scheduler at tcp://127\.0\.0\.1:1"):
         allocation_of(scheduler="tcp://127.0.0.1:1", variables={})
 

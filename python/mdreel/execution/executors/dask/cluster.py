@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mdreel.errors import UnsupportedError, WorkerError
 
@@ -26,15 +27,48 @@ def connected(client: Client | str | None, n_workers: int) -> Iterator[Client]:
     if isinstance(client, Client):
         yield client
     elif client is not None:
-        try:
-            found = Client(client, timeout=START_SECONDS / 4, set_as_default=False)
-        except (OSError, TimeoutError, ValueError) as error:
-            raise UnsupportedError(f"cannot connect to a Dask scheduler at {client}: {error}") from error
-        with found:
+        with client_of(client) as found:
             yield found
     else:
         with local_cluster(n_workers) as cluster, Client(cluster, set_as_default=False) as found:
             yield found
+
+
+def client_of(address: str, make: Callable[..., Any] | None = None) -> Any:
+    """Connect to a Dask scheduler.
+
+    Parameters
+    ----------
+    address : str
+        Address of the scheduler.
+    make : type, optional
+        Class of the client (default: `distributed.Client`).
+
+    Returns
+    -------
+    client : distributed.Client
+        The client, connected.
+
+    Raises
+    ------
+    UnsupportedError
+        If no scheduler answers, or it refuses this client.
+
+    Notes
+    -----
+    The destructor of a client that could not connect takes a lock that Dask also holds while it starts the thread of
+    another client. If the garbage collector calls the destructor in that thread, the start fails after 10 s.
+    Therefore, this function destroys such a client before it raises its error.
+    """
+    from distributed import Client
+
+    try:
+        return (make or Client)(address, timeout=START_SECONDS / 4, set_as_default=False)
+    except (OSError, TypeError, ValueError) as error:
+        message = f"cannot connect to a Dask scheduler at {address}: {error}"
+    # Here the error is gone, and with it the frames that refer to the client.
+    gc.collect()
+    raise UnsupportedError(message)
 
 
 @contextmanager
