@@ -130,15 +130,15 @@ def test_client_that_could_not_connect_is_destroyed_at_once(
 ) -> None:
     from distributed import Client
 
-    def clients() -> list[int]:
-        return sorted(id(one) for one in gc.get_objects() if type(one) is Client)
+    def clients() -> set[int]:
+        return {id(one) for one in gc.get_objects() if type(one) is Client}
 
     before = clients()
     monkeypatch.setattr("mdreel.execution.executors.dask.cluster.START_SECONDS", 4.0)
     with pytest.raises(UnsupportedError, match=f"cannot connect to a Dask scheduler at {address}: "):
         run_with(mdreel.Dask(client=address), adk_xtc, lambda: None)
     # A later collection would call the destructor in any thread, even in one that starts a client.
-    assert clients() == before
+    assert clients() <= before
 
 
 def test_dask_cluster_of_a_run_keeps_its_credentials_in_memory(adk_xtc: Path) -> None:
