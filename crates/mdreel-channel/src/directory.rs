@@ -1,8 +1,11 @@
 //! The directory of a channel, with checks of its owner and its access rights.
 
 use std::fs::{DirBuilder, File, OpenOptions};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD};
 
 use mdreel_core::error::{Error, Result};
 use mdreel_core::writer::final_name::{give_name_until_power_fails, sync_directory};
@@ -58,6 +61,19 @@ impl Directory {
         }
         check_owner(&path, &facts)?;
         Ok(file)
+    }
+
+    /// Creates a file that has no name in the directory. Not all file systems can do this.
+    pub(crate) fn open_unnamed_file(&self) -> Result<File> {
+        let file = OpenOptions::new().read(true).write(true).mode(0o600).custom_flags(libc::O_TMPFILE).open(&self.path);
+        file.map_err(|error| Error::io(&self.path, error))
+    }
+
+    /// Gives a name to a file of `open_unnamed_file`. Returns an error if the name exists.
+    pub(crate) fn give_first_name(&self, file: &File, name: &str) -> Result<()> {
+        let (path, here) = (self.join(name), format!("/proc/self/fd/{}", file.as_raw_fd()));
+        let named = rustix::fs::linkat(CWD, here, CWD, &path, AtFlags::SYMLINK_FOLLOW);
+        named.map_err(|error| Error::io(&path, error.into()))
     }
 
     /// Creates a file of `length` bytes that is either complete or absent, because `fill` writes it before it gets its name. For

@@ -17,6 +17,9 @@ use super::staging::place::StagingPlace;
 use super::staging::segment;
 use mdreel_core::error::{Error, Result};
 
+/// Highest number of bytes that a consumer maps, unless a single segment is longer.
+const MOST_MAPPED: usize = if cfg!(test) { 1 << 20 } else { 1 << 30 };
+
 /// Bytes of a frame in a mapped segment.
 #[derive(Debug, Clone)]
 pub(super) struct MappedFrame {
@@ -101,6 +104,11 @@ impl SegmentMaps {
         let segment = Arc::new(Mapping::new(&path, &file, length, false)?);
         self.by_inode.retain(|(inode, _)| *inode != place.inode);
         self.by_inode.push((place.inode, Arc::clone(&segment)));
+        while self.by_inode.len() > 1
+            && self.by_inode.iter().map(|(_, segment)| segment.len()).sum::<usize>() > MOST_MAPPED
+        {
+            self.by_inode.remove(0);
+        }
         Ok(segment)
     }
 }

@@ -7,6 +7,7 @@ mod in_place;
 mod kept;
 mod mapped_file;
 pub(crate) mod place;
+mod prepared;
 pub(crate) mod reader;
 pub(crate) mod reserve;
 mod retention;
@@ -29,6 +30,7 @@ pub use kept::Retention;
 pub use place::Durability;
 
 use kept::{Kept, Written};
+use prepared::PreparedFiles;
 use segment::{PREFIX, Prefix, Segment, all, name};
 use segment_file::SegmentFile;
 
@@ -48,6 +50,8 @@ pub struct Staging {
     file: Option<SegmentFile>,
     /// Number of slots of the ring if frames may be written in place.
     in_place: Option<u64>,
+    /// Files for the next segments, unless files are reused.
+    prepared: Option<PreparedFiles>,
     /// Number of bytes that are mapped.
     n_mapped: u64,
     /// Number of mapped files that have been deleted.
@@ -101,6 +105,7 @@ impl Staging {
             n_bytes,
             file: None,
             in_place: None,
+            prepared: None,
             n_mapped: 0,
             n_deleted: 0,
             next,
@@ -208,11 +213,18 @@ impl Staging {
                 segment_file::delete(&self.directory, first)?;
             } else if let Some(mut file) = self.file.take() {
                 file.cut(at).map_err(|error| Error::io(&self.directory.join(&name(first)), error))?;
+                self.unmap_newest();
             }
         }
         let (file, mapped) = match self.make_room(Instant::now(), n_coming)? {
-            Some(old) => self.reuse(old, sequence)?,
-            None => (SegmentFile::create(&self.directory, sequence)?, None),
+            Some(old) => {
+                self.prepared = None;
+                self.reuse(old, sequence)?
+            }
+            None => match self.begin_prepared(sequence) {
+                Some(begun) => begun,
+                None => (SegmentFile::create(&self.directory, sequence)?, None),
+            },
         };
         if self.level == Durability::Fsync {
             // The name of the file is stored in the directory, which is synced separately.
@@ -223,10 +235,13 @@ impl Staging {
         Ok((PREFIX, file))
     }
 
-    /// Deletes what retention does not keep, and syncs all segments to the disk. This is not done when a segment is full, because
-    /// the simulation would have to wait for the disk.
+    /// Deletes what retention does not keep, truncates the newest segment after its last record, and syncs all segments to the disk.
+    /// This is not done when a segment is full, because the simulation would have to wait for the disk.
     pub(crate) fn sync(&mut self) -> Result<()> {
         self.retain(Instant::now(), true)?;
+        if let (Some(last), Some(file)) = (self.segments.back(), &mut self.file) {
+            let _ = file.cut(last.n_bytes);
+        }
         for kept in self.segments.iter_mut().filter(|kept| !kept.is_on_disk) {
             let name = name(kept.first);
             match self.directory.open_file(&name, OpenOptions::new().read(true)) {

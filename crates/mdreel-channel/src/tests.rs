@@ -5,6 +5,7 @@ mod garbage;
 mod groups;
 mod held;
 mod in_place;
+mod prepared;
 mod refusals;
 mod restart;
 

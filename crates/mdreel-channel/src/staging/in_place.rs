@@ -1,16 +1,17 @@
 //! Frames that the producer writes only once, to a segment that consumers map.
 //!
-//! Writing a staged frame to the ring and then to the file of a segment takes two copies. If the file has been reused, its pages
-//! and blocks exist, and the producer maps it. A frame that fits into the mapping is written there, and its slot in the ring refers
-//! to it. All other frames are copied twice: those in new files, in files whose pages the kernel has evicted, and on file systems
-//! on which this was not tested.
+//! Writing a staged frame to the ring and then to the file of a segment takes two copies. If the file has been reused or prepared,
+//! its pages and blocks exist, and the producer maps it. A frame that fits into the mapping is written there, and its slot in the
+//! ring refers to it. All other frames are copied twice: those in new files, in files whose pages the kernel has evicted, and on
+//! file systems on which this was not tested.
 
 use rustix::fs::statfs;
 
 use super::Staging;
 use super::kept::{Kept, Retention};
-use super::mapped_file::MappedFile;
+use super::mapped_file::{MOST_MAPPED, MappedFile};
 use super::place::Durability;
+use super::prepared::PreparedFiles;
 use super::segment::{PREFIX, Prefix, name};
 use super::segment_file::SegmentFile;
 use crate::ring_file::{Geometry, InSegment};
@@ -18,23 +19,23 @@ use mdreel_core::error::Result;
 
 /// Magic numbers of ext4, XFS and tmpfs, on which frames in mapped files were tested.
 const FILE_SYSTEMS: [u64; 3] = [0xEF53, 0x5846_5342, 0x0102_1994];
-/// Highest number of bytes that are mapped. The pages of more would hardly stay in memory until they are reused.
-const MOST_MAPPED: u64 = 1 << 30;
 /// Number of segments that the limit on bytes has to allow in addition to the frames of the ring.
 const N_MORE: u64 = 2;
 
 impl Staging {
-    /// Allows frames to be written in place, if the files of this staging are reused and their limit on bytes leaves room for the
-    /// frames of this ring.
+    /// Allows frames to be written in place, if files of this staging are reused or prepared, and their limit on bytes leaves room
+    /// for the frames of this ring.
     pub(crate) fn allow_in_place(&mut self, ring: Geometry) {
-        let Retention { count, bytes, age, segment } = self.retention;
-        let is_reused = count.is_some() || bytes.is_some() || age.is_some();
+        let Retention { bytes, segment, .. } = self.retention;
         let longest = PREFIX.saturating_add(ring.slot_len);
         let needed = ring.n_slots.saturating_mul(longest).saturating_add(N_MORE * segment.max(longest));
-        let is_possible = self.level == Durability::File && is_reused && bytes.is_none_or(|bytes| needed <= bytes);
+        let is_possible = self.level == Durability::File && bytes.is_none_or(|bytes| needed <= bytes);
         let is_known =
             || statfs(self.directory.path()).is_ok_and(|facts| FILE_SYSTEMS.contains(&(facts.f_type as u64)));
-        self.in_place = (is_possible && is_known()).then_some(ring.n_slots);
+        let is_possible = is_possible && is_known();
+        self.prepared = if is_possible { PreparedFiles::of(segment, ring) } else { None };
+        self.in_place = (is_possible && (self.is_reused() || self.prepared.is_some())).then_some(ring.n_slots);
+        self.prepare_more();
     }
 
     /// Begins a segment in the file of an old one, and maps the file if frames may be written in place.
@@ -65,6 +66,20 @@ impl Staging {
         let memory = file.map(&self.directory.join(&name(first))).ok()?;
         self.n_mapped += memory.len() as u64;
         Some(MappedFile { inode: file.inode(), memory })
+    }
+
+    /// Returns whether retention deletes frames, so that files are reused.
+    fn is_reused(&self) -> bool {
+        let Retention { count, bytes, age, .. } = self.retention;
+        count.is_some() || bytes.is_some() || age.is_some()
+    }
+
+    /// Unmaps the newest segment, to which no frame will be appended, unless its file will be reused.
+    pub(super) fn unmap_newest(&mut self) {
+        if !self.is_reused() {
+            let mapped = self.segments.back_mut().and_then(|last| last.mapped.take());
+            self.n_mapped -= mapped.map_or(0, |mapped| mapped.memory.len() as u64);
+        }
     }
 
     /// Unmaps a file that has been deleted. Consumers may have mapped it, too.

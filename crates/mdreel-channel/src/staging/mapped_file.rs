@@ -2,6 +2,9 @@
 
 use crate::mapping::Mapping;
 
+/// Highest number of bytes that the producer maps. The pages of more would hardly stay in memory until they are reused.
+pub(super) const MOST_MAPPED: u64 = 1 << 30;
+
 /// The file of a segment in memory.
 #[derive(Debug)]
 pub(super) struct MappedFile {

@@ -9,11 +9,16 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
+use rustix::fs::{FallocateFlags, fallocate};
+
 use super::super::directory::Directory;
 use super::super::mapping::Mapping;
 use super::segment::{Block, PREFIX, Prefix, header, name};
 use mdreel_core::error::{Error, Result};
 use mdreel_core::writer::final_name::give_name_until_power_fails;
+
+/// The length of a large page.
+const LARGE_PAGE: usize = 2 << 20;
 
 /// The file of the segment to which the producer writes.
 #[derive(Debug)]
@@ -31,6 +36,29 @@ impl SegmentFile {
         let name = name(first);
         let file = directory.open_file(&name, OpenOptions::new().read(true).write(true).create_new(true))?;
         Self::of(&directory.join(&name), first, file)?.begun(directory)
+    }
+
+    /// Creates a file without a name, with blocks and pages for this number of bytes. The kernel deletes it with its last descriptor,
+    /// so that a process that dies leaves none behind.
+    pub(super) fn unnamed(directory: &Directory, length: u64) -> Result<Self> {
+        let path = directory.path();
+        let refused = |error: std::io::Error| Error::io(path, error);
+        let file = directory.open_unnamed_file()?;
+        fallocate(&file, FallocateFlags::empty(), 0, length).map_err(|error| refused(error.into()))?;
+        // For writes of this length, the kernel takes large pages. It would take small ones if a mapping were touched.
+        let zeros = vec![0; LARGE_PAGE.min(length as usize)];
+        for at in (0..length).step_by(zeros.len().max(1)) {
+            let n_left = zeros.len().min((length - at) as usize);
+            file.write_all_at(&zeros[..n_left], at).map_err(refused)?;
+        }
+        Self::of(path, 0, file)
+    }
+
+    /// Begins a segment in a file that has no name yet.
+    pub(super) fn begin(mut self, directory: &Directory, first: u64) -> Result<Self> {
+        directory.give_first_name(&self.file, &name(first))?;
+        self.first = first;
+        self.begun(directory)
     }
 
     /// Begins a segment in the file of an old one. If the old file has been deleted, or has a second name under which the frames of

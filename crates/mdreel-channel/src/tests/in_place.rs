@@ -15,7 +15,7 @@ const RECORD: u64 = 64 + 192 + 128;
 const FEW: Retention = Retention { count: Some(1), bytes: None, age: None, segment: 1 };
 
 /// Returns a place in memory, where frames can be written in place.
-fn place_in_memory() -> Place {
+pub(super) fn place_in_memory() -> Place {
     let directory = tempfile::tempdir_in("/dev/shm").unwrap();
     Place { path: directory.path().join("channel"), _directory: directory }
 }
@@ -26,12 +26,12 @@ fn open_staged(place: &Place, policy: Policy, resume_step: i64, retention: Reten
 }
 
 /// Returns the number of slots that refer to a segment.
-fn n_in_segments(place: &Place) -> usize {
+pub(super) fn n_in_segments(place: &Place) -> usize {
     let directory = Directory::open(&place.path).unwrap();
     RingFile::open(&directory, false).unwrap().all_in_segments().count()
 }
 
-fn segments(place: &Place) -> Vec<PathBuf> {
+pub(super) fn segments(place: &Place) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(place.staging()).unwrap().map(|entry| entry.unwrap().path());
     entries.filter(|path| path.file_name().unwrap().to_str().unwrap().starts_with("segment-")).collect()
 }
@@ -90,7 +90,7 @@ fn frames_are_written_once_as_soon_as_files_are_reused() {
 
 #[test]
 fn frames_are_copied_twice_where_they_could_not_stay_in_staging() {
-    // The first retention keeps all frames, so that no file is reused. The others have less room than the ring.
+    // The first retention keeps all frames, so that no file is reused, and for short frames none is prepared. The others have less room than the ring.
     let none = Retention { count: None, ..FEW };
     for retention in [none, Retention { bytes: Some(1000), ..none }, Retention { bytes: Some(2000), ..none }] {
         let place = place_in_memory();

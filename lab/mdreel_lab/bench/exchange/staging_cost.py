@@ -3,7 +3,8 @@
 The program writes the same bytes as fresh files, to staged channels, to a plain ring and to a managed directory. It
 does so on the file system of FOLDER and on an XFS. All ways take turns in random order, frame by frame, so that a
 drift of the machine affects them alike. It prints a table in Markdown; times are those of the call, and of the
-processor in the call.
+processor in the call. The row on threads shows how long threads used the processor to prepare files for the
+channel that retains all frames.
 """
 
 import argparse
@@ -37,6 +38,8 @@ _RING = "ring"
 _KEPT = "staged, 256 MiB retained"
 _NEWEST = "staged, few frames retained, one file per frame"
 _FOLLOWED = _NEWEST + ", a consumer"
+_ALL = "staged, all frames retained"
+_THREADS = _ALL + ", threads"
 _REUSING = _KEPT, _NEWEST, _FOLLOWED
 """Ways that reuse files."""
 
@@ -67,7 +70,7 @@ class Ways(ExitStack):
             _RING: self._channel("ring", None),
             _NEWEST: self._channel("one", {"n_frames": 1, "segment_bytes": size}),
             _KEPT: self._channel("some", {"n_bytes": _KEPT_BYTES}),
-            "staged, all frames retained": self._channel("all", {}),
+            _ALL: self._channel("all", {}),
             _FOLLOWED: self._channel("followed", {"n_frames": 1, "segment_bytes": size}, is_followed=True),
             "managed directory": self._managed(),
         }
@@ -114,13 +117,15 @@ def measure(folder: Path, model: str, n_rounds: int) -> tuple[Times, Times]:
     with Ways(folder, n_atoms) as ways:
         names = list(ways.by_name)
         wall: Times = {name: [] for name in names}
-        processor: Times = {name: [] for name in names}
+        processor: Times = {name: [] for name in [*names, _THREADS]}
         n_before = 3 * (_KEPT_BYTES // ways.size + 1)
         for number in range(n_before):  # until the producers have mapped all their files
             for name in _REUSING:
                 ways.by_name[name](number)
+        of_threads = 0.0
         for number_of_round in range(n_rounds + 1):
             found: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+            of_threads -= time.process_time() - time.thread_time()
             for turn in range(n_frames):
                 random.shuffle(names)
                 for name in names:
@@ -128,20 +133,25 @@ def measure(folder: Path, model: str, n_rounds: int) -> tuple[Times, Times]:
                     ways.by_name[name](n_before + number_of_round * n_frames + turn)
                     ended = time.perf_counter(), time.thread_time()
                     found[name].append((ended[0] - began[0], ended[1] - began[1]))
+            of_threads += time.process_time() - time.thread_time()
             ways.clean()
             if number_of_round == 0:  # rings, segments and buffers are touched for the first time
                 continue
             for name, times in found.items():
                 wall[name].append(statistics.median(one for one, _ in times))
                 processor[name].append(statistics.median(one for _, one in times))
+        processor[_THREADS] = [of_threads / ((n_rounds + 1) * n_frames)] * n_rounds
     return wall, processor
 
 
 def _cell(times: Times, name: str) -> str:
+    if name not in times:
+        return "– | –"
     microseconds = [1e6 * one for one in times[name]]
     ratios = [one / of_file for one, of_file in zip(times[name], times[FILE], strict=True)]
     low, high = min(microseconds), max(microseconds)
-    return f"{statistics.median(microseconds):,.0f} ({low:,.0f} to {high:,.0f}) | {statistics.median(ratios):.2f}"
+    spread = f" ({low:,.0f} to {high:,.0f})" if low < high else ""
+    return f"{statistics.median(microseconds):,.0f}{spread} | {statistics.median(ratios):.2f}"
 
 
 def _follow(path: Path) -> None:
@@ -172,7 +182,7 @@ def main() -> None:
             kind = {"ext2/ext3": "ext4"}.get(kind_of(folder), kind_of(folder))
             for model in MODELS:
                 wall, processor = measure(folder, model, options.rounds)
-                for name in wall:
+                for name in processor:
                     print(f"| {kind}, {model} | {name} | {_cell(wall, name)} | {_cell(processor, name)} |", flush=True)
 
 
