@@ -11,7 +11,7 @@ use super::Staging;
 use super::kept::{Kept, Retention};
 use super::mapped_file::{MOST_MAPPED, MappedFile};
 use super::place::Durability;
-use super::prepared::PreparedFiles;
+use super::prepared::{PreparedFile, PreparedFiles};
 use super::segment::{PREFIX, Prefix, name};
 use super::segment_file::SegmentFile;
 use crate::ring_file::{Geometry, InSegment};
@@ -36,6 +36,33 @@ impl Staging {
         self.prepared = if is_possible { PreparedFiles::of(segment, ring) } else { None };
         self.in_place = (is_possible && (self.is_reused() || self.prepared.is_some())).then_some(ring.n_slots);
         self.prepare_more();
+    }
+
+    /// Returns a segment in a prepared file, or `None` if there is no such file.
+    pub(super) fn begin_prepared(&mut self, first: u64) -> Option<(SegmentFile, Option<MappedFile>)> {
+        let prepared = self.prepared.as_mut()?.take();
+        self.prepare_more();
+        let PreparedFile { file, mapped } = prepared?;
+        let Ok(file) = file.begin(&self.directory, first) else {
+            self.prepared = None;
+            return None;
+        };
+        self.n_mapped += mapped.memory.len() as u64;
+        Some((file, Some(mapped)))
+    }
+
+    /// Lets a thread prepare more files if they will be needed and there is room for them.
+    fn prepare_more(&mut self) {
+        let Retention { count, bytes, .. } = self.retention;
+        let Some(prepared) = &mut self.prepared else { return };
+        let Some(n_coming) = prepared.n_coming() else { return };
+        let n_kept = count.map(|count| count.max(self.in_place.unwrap_or(0)));
+        let is_enough = n_kept.is_some_and(|n_kept| self.n_frames >= n_kept);
+        let is_over = bytes.is_some_and(|bytes| self.n_bytes + n_coming + prepared.length() > bytes);
+        let is_mapped = self.n_mapped + n_coming <= MOST_MAPPED;
+        if !is_enough && !is_over && is_mapped && !prepared.start(&self.directory) {
+            self.prepared = None;
+        }
     }
 
     /// Begins a segment in the file of an old one, and maps the file if frames may be written in place.

@@ -9,9 +9,7 @@ use std::thread::{Builder, JoinHandle};
 
 use rustix::fs::statvfs;
 
-use super::Staging;
-use super::kept::Retention;
-use super::mapped_file::{MOST_MAPPED, MappedFile};
+use super::mapped_file::MappedFile;
 use super::segment::PREFIX;
 use super::segment_file::SegmentFile;
 use crate::directory::Directory;
@@ -69,27 +67,32 @@ impl PreparedFiles {
         is_suitable.then(|| PreparedFiles { length, n_files, ready, under_way, process })
     }
 
-    /// Returns the number of bytes in all files.
-    fn n_bytes(&self) -> u64 {
-        let n_under_way = if self.under_way.is_some() { self.n_files } else { 0 };
-        (self.ready.len() as u64 + n_under_way) * self.length
+    /// Returns the number of bytes in each file.
+    pub(super) fn length(&self) -> u64 {
+        self.length
     }
 
-    /// Returns whether a thread should prepare more files now.
-    fn are_few(&self) -> bool {
-        self.under_way.is_none() && (self.ready.len() as u64) < self.n_files
+    /// Returns the number of bytes in all files after a thread has prepared more, or `None` if no more are needed at the moment.
+    pub(super) fn n_coming(&self) -> Option<u64> {
+        let n_ready = self.ready.len() as u64;
+        (self.under_way.is_none() && n_ready < self.n_files).then(|| (n_ready + self.n_files) * self.length)
     }
 
-    /// Lets a thread prepare more files. Returns whether it has started.
-    fn start(&mut self, directory: &Directory) -> bool {
+    /// Lets a thread prepare more files, if the disk has room for them. Returns false if no thread can be started.
+    pub(super) fn start(&mut self, directory: &Directory) -> bool {
         let (directory, length, n_files) = (directory.clone(), self.length, self.n_files);
+        let facts = statvfs(directory.path());
+        let n_free = facts.map_or(0, |facts| facts.f_bavail.saturating_mul(facts.f_frsize));
+        if n_files * length > n_free / SHARE_OF_SPACE {
+            return true;
+        }
         let prepare_all = move || (0..n_files).map_while(|_| prepare(&directory, length).ok()).collect();
         self.under_way = Builder::new().name("mdreel-files".into()).spawn(prepare_all).ok();
         self.under_way.is_some()
     }
 
     /// Returns the next file, if there is one.
-    fn take(&mut self) -> Option<PreparedFile> {
+    pub(super) fn take(&mut self) -> Option<PreparedFile> {
         if let Some(thread) = self.under_way.take_if(|thread| thread.is_finished()) {
             self.ready.extend(thread.join().unwrap_or_default());
         }
@@ -102,40 +105,4 @@ fn prepare(directory: &Directory, length: u64) -> Result<PreparedFile> {
     let memory = file.map(directory.path())?;
     memory.populate();
     Ok(PreparedFile { mapped: MappedFile { inode: file.inode(), memory }, file })
-}
-
-impl Staging {
-    /// Returns a segment in a prepared file, or `None` if there is no such file.
-    pub(super) fn begin_prepared(&mut self, first: u64) -> Option<(SegmentFile, Option<MappedFile>)> {
-        let prepared = self.prepared.as_mut()?.take();
-        self.prepare_more();
-        let PreparedFile { file, mapped } = prepared?;
-        let begun = file.begin(&self.directory, first).ok();
-        if begun.is_none() {
-            self.prepared = None;
-        }
-        self.n_mapped += mapped.memory.len() as u64;
-        Some((begun?, Some(mapped)))
-    }
-
-    /// Lets a thread prepare more files if they will be needed and there is room for them.
-    pub(super) fn prepare_more(&mut self) {
-        let Retention { count, bytes, .. } = self.retention;
-        let Some(prepared) = self.prepared.as_mut().filter(|prepared| prepared.are_few()) else { return };
-        let n_coming = prepared.n_bytes() + prepared.n_files * prepared.length;
-        let n_kept = count.map(|count| count.max(self.in_place.unwrap_or(0)));
-        let is_enough = n_kept.is_some_and(|n_kept| self.n_frames >= n_kept);
-        let is_too_much = bytes.is_some_and(|bytes| self.n_bytes + n_coming + prepared.length > bytes);
-        let has_room = || {
-            let facts = statvfs(self.directory.path());
-            facts.is_ok_and(|facts| n_coming <= facts.f_bavail.saturating_mul(facts.f_frsize) / SHARE_OF_SPACE)
-        };
-        let is_mapped = self.n_mapped + n_coming <= MOST_MAPPED;
-        if is_enough || is_too_much || !is_mapped || !has_room() {
-            return;
-        }
-        if !prepared.start(&self.directory) {
-            self.prepared = None;
-        }
-    }
 }
