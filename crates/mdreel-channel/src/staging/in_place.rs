@@ -11,7 +11,7 @@ use super::Staging;
 use super::kept::{Kept, Retention};
 use super::mapped_file::{MOST_MAPPED, MappedFile};
 use super::place::Durability;
-use super::prepared::{PreparedFile, PreparedFiles};
+use super::prepared::{N_MORE, PreparedFile, PreparedFiles};
 use super::segment::{PREFIX, Prefix, name};
 use super::segment_file::SegmentFile;
 use crate::ring_file::{Geometry, InSegment};
@@ -19,14 +19,12 @@ use mdreel_core::error::Result;
 
 /// Magic numbers of ext4, XFS and tmpfs, on which frames in mapped files were tested.
 const FILE_SYSTEMS: [u64; 3] = [0xEF53, 0x5846_5342, 0x0102_1994];
-/// Number of segments that the limit on bytes has to allow in addition to the frames of the ring.
-const N_MORE: u64 = 2;
 
 impl Staging {
     /// Allows frames to be written in place, if files of this staging are reused or prepared, and their limit on bytes leaves room
     /// for the frames of this ring.
     pub(crate) fn allow_in_place(&mut self, ring: Geometry) {
-        let Retention { bytes, segment, .. } = self.retention;
+        let Retention { count, bytes, segment, .. } = self.retention;
         let longest = PREFIX.saturating_add(ring.slot_len);
         let needed = ring.n_slots.saturating_mul(longest).saturating_add(N_MORE * segment.max(longest));
         let is_possible = self.level == Durability::File && bytes.is_none_or(|bytes| needed <= bytes);
@@ -35,6 +33,10 @@ impl Staging {
         let is_possible = is_possible && is_known();
         self.prepared = if is_possible { PreparedFiles::of(segment, ring) } else { None };
         self.in_place = (is_possible && (self.is_reused() || self.prepared.is_some())).then_some(ring.n_slots);
+        if let (Some(prepared), Some(count)) = (&mut self.prepared, count) {
+            let limit = bytes.map_or(u64::MAX, |bytes| bytes.saturating_sub(self.n_bytes));
+            prepared.prepare_all(&self.directory, count.max(ring.n_slots), limit);
+        }
         self.prepare_more();
     }
 

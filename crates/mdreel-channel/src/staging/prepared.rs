@@ -18,11 +18,15 @@ use mdreel_core::error::Result;
 
 /// Lowest number of bytes in a slot of the ring for which files are prepared. The pages of a shorter frame cost little.
 const LEAST_SLOT: u64 = 128 << 10;
-/// Highest number of bytes in a file that is prepared.
+/// Highest number of bytes in a file that is prepared, and in all files that are prepared when the channel is opened.
 const MOST_BYTES: u64 = 256 << 20;
+/// Highest number of files that are prepared when the channel is opened. Each needs a descriptor.
+const MOST_AT_FIRST: u64 = 128;
 /// Number of bytes that a thread prepares in several files if they are shorter, and the highest number of these files.
 const BATCH_BYTES: u64 = 64 << 20;
 const MOST_FILES: u64 = 16;
+/// Number of segments in addition to those with the frames that are retained: the newest, and one whose file is reused next.
+pub(super) const N_MORE: u64 = 2;
 /// The files take at most one part in this number of the space that is left on the disk.
 const SHARE_OF_SPACE: u64 = 8;
 
@@ -38,7 +42,9 @@ pub(super) struct PreparedFile {
 pub(super) struct PreparedFiles {
     /// Number of bytes in each file.
     length: u64,
-    /// Number of files that a thread prepares.
+    /// Number of frames in each file.
+    n_frames: u64,
+    /// Number of files that a thread prepares, or 0 if no more are needed.
     n_files: u64,
     ready: VecDeque<PreparedFile>,
     under_way: Option<JoinHandle<Vec<PreparedFile>>>,
@@ -64,12 +70,23 @@ impl PreparedFiles {
         let n_files = (BATCH_BYTES / length).clamp(1, MOST_FILES);
         let (ready, under_way, process) = (VecDeque::new(), None, std::process::id());
         let is_suitable = ring.slot_len >= LEAST_SLOT && length <= MOST_BYTES;
-        is_suitable.then(|| PreparedFiles { length, n_files, ready, under_way, process })
+        is_suitable.then(|| PreparedFiles { length, n_frames, n_files, ready, under_way, process })
     }
 
     /// Returns the number of bytes in each file.
     pub(super) fn length(&self) -> u64 {
         self.length
+    }
+
+    /// Prepares all files that retention of this number of frames needs until it frees files, if they have at most `limit` bytes.
+    /// The caller waits, as it does for the ring. Otherwise, threads would compete with the first frames.
+    pub(super) fn prepare_all(&mut self, directory: &Directory, n_frames: u64, limit: u64) {
+        let n_files = n_frames.div_ceil(self.n_frames).saturating_add(N_MORE);
+        let n_bytes = n_files.saturating_mul(self.length);
+        if n_files <= MOST_AT_FIRST && n_bytes <= limit.min(MOST_BYTES) && has_room(directory, n_bytes) {
+            self.ready.extend((0..n_files).map_while(|_| prepare(directory, self.length).ok()));
+            self.n_files = 0;
+        }
     }
 
     /// Returns the number of bytes in all files after a thread has prepared more, or `None` if no more are needed at the moment.
@@ -81,9 +98,7 @@ impl PreparedFiles {
     /// Lets a thread prepare more files, if the disk has room for them. Returns false if no thread can be started.
     pub(super) fn start(&mut self, directory: &Directory) -> bool {
         let (directory, length, n_files) = (directory.clone(), self.length, self.n_files);
-        let facts = statvfs(directory.path());
-        let n_free = facts.map_or(0, |facts| facts.f_bavail.saturating_mul(facts.f_frsize));
-        if n_files * length > n_free / SHARE_OF_SPACE {
+        if !has_room(&directory, n_files * length) {
             return true;
         }
         let prepare_all = move || (0..n_files).map_while(|_| prepare(&directory, length).ok()).collect();
@@ -98,6 +113,12 @@ impl PreparedFiles {
         }
         self.ready.pop_front()
     }
+}
+
+/// Returns whether the disk has room for this number of bytes, and much more.
+fn has_room(directory: &Directory, n_bytes: u64) -> bool {
+    let facts = statvfs(directory.path());
+    facts.is_ok_and(|facts| n_bytes <= facts.f_bavail.saturating_mul(facts.f_frsize) / SHARE_OF_SPACE)
 }
 
 fn prepare(directory: &Directory, length: u64) -> Result<PreparedFile> {

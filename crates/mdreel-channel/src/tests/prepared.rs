@@ -73,6 +73,16 @@ fn first_frames_are_written_once_before_files_are_reused() {
     let mut producer = open_with_long_slots(&place, Retention { count: Some(1000), ..ALL });
     let next = publish_until_in_place(&mut producer, &place, 0);
     assert_eq!(segments(&place).len() as i64, next, "no file was reused");
+    // If few frames are retained, all files are prepared when the channel is opened.
+    for (segment, n_files) in [(1, N_SLOTS + 2), (2 * SLOT, 1 + N_SLOTS.div_ceil(2) + 1)] {
+        let place = place_in_memory();
+        let mut producer = open_with_long_slots(&place, Retention { count: Some(1), segment, ..ALL });
+        assert_eq!(n_unnamed(&place), 2 * n_files, "files that are open and mapped");
+        for step in 0..100 {
+            publish(&mut producer, step).unwrap();
+            assert_eq!(n_in_segments(&place), N_SLOTS.min(step as usize + 1), "after step {step}");
+        }
+    }
 }
 
 #[test]

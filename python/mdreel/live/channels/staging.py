@@ -29,9 +29,9 @@ class Staging:
     -----
     If you set none of `n_frames`, `n_bytes` and `seconds`, all frames are retained. If possible, mdreel writes each
     frame directly to a file that consumers read from memory. Frames that are still in the ring of the channel then also
-    remain in these files, so more than `n_frames` frames can be retained. If frames have 128 KiB or more, a thread
-    prepares the next files while the simulation continues. These files take up to 128 MiB of disk space, or
-    `segment_bytes` if this is more. They get their names when frames are written to them.
+    remain in these files, so more than `n_frames` frames can be retained. If frames have 128 KiB or more, files are
+    prepared before they are needed: by the producer when it is created, or by a thread while the simulation continues.
+    These files get their names when frames are written to them. They take up to 256 MiB of disk space.
 
     The files of deleted frames are overwritten with new frames, because this is faster than creating new files. If you
     want to keep the frames in a file, you should therefore copy the file. A file that has a second hard link is deleted
