@@ -129,8 +129,8 @@ impl CSettings {
                 // SAFETY: the caller guarantees it.
                 let place = unsafe { path(self.staging, "staging") }?;
                 let bytes = (self.retention > 0).then_some(self.retention);
-                // A quarter of the retention, so that deleting a segment does not delete everything; at most 1 GiB.
-                let segment = bytes.map_or(1 << 30, |bytes| (bytes / 4).clamp(1, 1 << 30));
+                // A quarter of the retention, so that deleting a segment does not delete everything; at most 64 MiB.
+                let segment = bytes.map_or(64 << 20, |bytes| (bytes / 4).clamp(1, 64 << 20));
                 Some(Staging::open(&place, level, Retention { count: None, bytes, age: None, segment })?)
             }
         };

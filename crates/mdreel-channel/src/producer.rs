@@ -110,6 +110,10 @@ impl Producer {
     pub fn open(path: &Path, settings: Settings) -> Result<Self> {
         let resume_step = settings.resume_step;
         let mut producer = Self::enter(path, settings)?;
+        let geometry = producer.ring.geometry();
+        if let Some(staging) = &mut producer.staging {
+            staging.allow_in_place(geometry);
+        }
         producer.begin_epoch(resume_step)?;
         Ok(producer)
     }
@@ -140,9 +144,6 @@ impl Producer {
             return Err(Error::mismatch(format!("{differs}: {advice}")).in_file(path));
         }
         slots::adopt(&mut ring, &directory, staging.as_mut())?;
-        if let Some(staging) = &mut staging {
-            staging.allow_in_place(geometry);
-        }
         StagingPlace::note(&directory, staging.as_ref().map(Staging::place))?;
         let (path, scratch) = (path.to_owned(), Vec::new());
         Ok(Producer {
@@ -375,6 +376,8 @@ impl Producer {
     pub fn end(mut self, end: &End) -> Result<()> {
         self.locks.check()?;
         if let Some(staging) = &mut self.staging {
+            // The ring then has its frames even if the staging is moved or deleted. If this fails, they stay in the staging.
+            let _ = slots::restore_all(&mut self.ring, staging.directory());
             staging.sync()?;
         }
         end.write(self.ring.head());

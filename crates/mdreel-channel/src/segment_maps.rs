@@ -101,7 +101,9 @@ impl SegmentMaps {
                 .in_file(&path));
         }
         let length = usize::try_from(facts.len()).unwrap_or(usize::MAX).max(end);
-        let segment = Arc::new(Mapping::new(&path, &file, length, false)?);
+        // The producer may truncate the file after its last frame meanwhile.
+        let mapped = Mapping::new(&path, &file, length, false).or_else(|_| Mapping::new(&path, &file, end, false));
+        let segment = Arc::new(mapped?);
         self.by_inode.retain(|(inode, _)| *inode != place.inode);
         self.by_inode.push((place.inode, Arc::clone(&segment)));
         while self.by_inode.len() > 1

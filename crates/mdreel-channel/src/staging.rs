@@ -211,9 +211,11 @@ impl Staging {
                 self.n_bytes -= at;
                 self.unmap(mapped);
                 segment_file::delete(&self.directory, first)?;
-            } else if let Some(mut file) = self.file.take() {
-                file.cut(at).map_err(|error| Error::io(&self.directory.join(&name(first)), error))?;
+            } else {
                 self.unmap_newest();
+                if let Some(mut file) = self.file.take() {
+                    file.cut(at).map_err(|error| Error::io(&self.directory.join(&name(first)), error))?;
+                }
             }
         }
         let (file, mapped) = match self.make_room(Instant::now(), n_coming)? {

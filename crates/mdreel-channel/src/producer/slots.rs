@@ -19,6 +19,11 @@ pub(super) fn restore(ring: &mut RingFile, staging: &mut Staging, length: usize)
     Ok(())
 }
 
+/// Copies all frames of a ring that are in segments of a staging to their slots.
+pub(super) fn restore_all(ring: &mut RingFile, staging: &Directory) -> Result<()> {
+    restore_from(ring, staging, |_| true)
+}
+
 /// Copies the frames in segments of a staging to their slots. A frame is lost if another program has deleted or replaced its segment.
 fn restore_from(ring: &mut RingFile, staging: &Directory, is_chosen: impl Fn(&InSegment) -> bool) -> Result<()> {
     let chosen: Vec<_> = ring.all_in_segments().filter(|(_, place)| is_chosen(place)).collect();

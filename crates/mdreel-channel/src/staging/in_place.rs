@@ -42,15 +42,14 @@ impl Staging {
 
     /// Returns a segment in a prepared file, or `None` if there is no such file.
     pub(super) fn begin_prepared(&mut self, first: u64) -> Option<(SegmentFile, Option<MappedFile>)> {
-        let prepared = self.prepared.as_mut()?.take();
+        let (prepared, length) = self.prepared.as_mut().map(|prepared| (prepared.take(), prepared.length()))?;
+        let begun = prepared.filter(|_| !self.is_over(length)).and_then(|PreparedFile { file, mapped }| {
+            let file = file.begin(&self.directory, first).ok()?;
+            self.n_mapped += mapped.memory.len() as u64;
+            Some((file, Some(mapped)))
+        });
         self.prepare_more();
-        let PreparedFile { file, mapped } = prepared?;
-        let Ok(file) = file.begin(&self.directory, first) else {
-            self.prepared = None;
-            return None;
-        };
-        self.n_mapped += mapped.memory.len() as u64;
-        Some((file, Some(mapped)))
+        begun
     }
 
     /// Lets a thread prepare more files if they will be needed and there is room for them.
@@ -58,8 +57,9 @@ impl Staging {
         let Retention { count, bytes, .. } = self.retention;
         let Some(prepared) = &mut self.prepared else { return };
         let Some(n_coming) = prepared.n_coming() else { return };
-        let n_kept = count.map(|count| count.max(self.in_place.unwrap_or(0)));
-        let is_enough = n_kept.is_some_and(|n_kept| self.n_frames >= n_kept);
+        // Files of an earlier producer are not reused.
+        let n_own = || self.segments.iter().filter(|kept| !kept.is_read).map(|kept| kept.n_frames).sum::<u64>();
+        let is_enough = count.is_some_and(|count| n_own() >= count.max(self.in_place.unwrap_or(0)));
         let is_over = bytes.is_some_and(|bytes| self.n_bytes + n_coming + prepared.length() > bytes);
         let is_mapped = self.n_mapped + n_coming <= MOST_MAPPED;
         if !is_enough && !is_over && is_mapped && !prepared.start(&self.directory) {

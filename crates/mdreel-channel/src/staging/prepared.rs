@@ -5,6 +5,8 @@
 //! names until segments begin in them.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
 
 use rustix::fs::statvfs;
@@ -21,7 +23,7 @@ const LEAST_SLOT: u64 = 128 << 10;
 /// Highest number of bytes in a file that is prepared, and in all files that are prepared when the channel is opened.
 const MOST_BYTES: u64 = 256 << 20;
 /// Highest number of files that are prepared when the channel is opened. Each needs a descriptor.
-const MOST_AT_FIRST: u64 = 128;
+const MOST_AT_FIRST: u64 = 32;
 /// Number of bytes that a thread prepares in several files if they are shorter, and the highest number of these files.
 const BATCH_BYTES: u64 = 64 << 20;
 const MOST_FILES: u64 = 16;
@@ -48,15 +50,21 @@ pub(super) struct PreparedFiles {
     n_files: u64,
     ready: VecDeque<PreparedFile>,
     under_way: Option<JoinHandle<Vec<PreparedFile>>>,
+    /// Whether the thread should end as soon as possible.
+    is_over: Arc<AtomicBool>,
     /// The process that has the thread. Forked children have no copy of it.
     process: u32,
 }
 
 impl Drop for PreparedFiles {
     fn drop(&mut self) {
-        if let Some(thread) = self.under_way.take().filter(|_| self.process == std::process::id()) {
+        let Some(thread) = self.under_way.take() else { return };
+        if self.process == std::process::id() {
             // A file system with open files cannot be unmounted.
+            self.is_over.store(true, Ordering::Relaxed);
             let _ = thread.join();
+        } else {
+            std::mem::forget(thread);
         }
     }
 }
@@ -68,9 +76,9 @@ impl PreparedFiles {
         let n_frames = segment.saturating_sub(PREFIX).div_ceil(longest).max(1);
         let length = PREFIX.checked_add(n_frames.checked_mul(longest)?)?;
         let n_files = (BATCH_BYTES / length).clamp(1, MOST_FILES);
-        let (ready, under_way, process) = (VecDeque::new(), None, std::process::id());
+        let (ready, under_way, is_over, process) = (VecDeque::new(), None, Arc::default(), std::process::id());
         let is_suitable = ring.slot_len >= LEAST_SLOT && length <= MOST_BYTES;
-        is_suitable.then(|| PreparedFiles { length, n_frames, n_files, ready, under_way, process })
+        is_suitable.then(|| PreparedFiles { length, n_frames, n_files, ready, under_way, is_over, process })
     }
 
     /// Returns the number of bytes in each file.
@@ -84,7 +92,7 @@ impl PreparedFiles {
         let n_files = n_frames.div_ceil(self.n_frames).saturating_add(N_MORE);
         let n_bytes = n_files.saturating_mul(self.length);
         if n_files <= MOST_AT_FIRST && n_bytes <= limit.min(MOST_BYTES) && has_room(directory, n_bytes) {
-            self.ready.extend((0..n_files).map_while(|_| prepare(directory, self.length).ok()));
+            self.ready.extend((0..n_files).map_while(|_| prepare(directory, self.length, &self.is_over).ok()));
             self.n_files = 0;
         }
     }
@@ -101,7 +109,8 @@ impl PreparedFiles {
         if !has_room(&directory, n_files * length) {
             return true;
         }
-        let prepare_all = move || (0..n_files).map_while(|_| prepare(&directory, length).ok()).collect();
+        let is_over = Arc::clone(&self.is_over);
+        let prepare_all = move || (0..n_files).map_while(|_| prepare(&directory, length, &is_over).ok()).collect();
         self.under_way = Builder::new().name("mdreel-files".into()).spawn(prepare_all).ok();
         self.under_way.is_some()
     }
@@ -109,7 +118,11 @@ impl PreparedFiles {
     /// Returns the next file, if there is one.
     pub(super) fn take(&mut self) -> Option<PreparedFile> {
         if let Some(thread) = self.under_way.take_if(|thread| thread.is_finished()) {
-            self.ready.extend(thread.join().unwrap_or_default());
+            let files = thread.join().unwrap_or_default();
+            if files.is_empty() {
+                self.n_files = 0; // the next thread would fail as well
+            }
+            self.ready.extend(files);
         }
         self.ready.pop_front()
     }
@@ -121,8 +134,8 @@ fn has_room(directory: &Directory, n_bytes: u64) -> bool {
     facts.is_ok_and(|facts| n_bytes <= facts.f_bavail.saturating_mul(facts.f_frsize) / SHARE_OF_SPACE)
 }
 
-fn prepare(directory: &Directory, length: u64) -> Result<PreparedFile> {
-    let file = SegmentFile::unnamed(directory, length)?;
+fn prepare(directory: &Directory, length: u64, is_over: &AtomicBool) -> Result<PreparedFile> {
+    let file = SegmentFile::unnamed(directory, length, is_over)?;
     let memory = file.map(directory.path())?;
     memory.populate();
     Ok(PreparedFile { mapped: MappedFile { inode: file.inode(), memory }, file })

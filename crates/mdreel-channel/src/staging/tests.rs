@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use super::super::layout::{Header, Section, encode};
+use super::super::ring_file::Geometry;
 use super::super::section::{DataType, SectionKind};
 use super::*;
 
@@ -191,4 +192,40 @@ fn staging_goes_on_in_another_segment_when_a_write_has_failed() {
     staging.append(1, &frame(3)).unwrap();
     assert_eq!(kept(&path), [frame(1), frame(3)]);
     assert_eq!(staging.n_frames(), 2);
+}
+
+#[test]
+fn staging_with_prepared_files_goes_on_and_unmaps_them_when_writes_have_failed() {
+    let place = tempfile::tempdir_in("/dev/shm").unwrap();
+    let path = place.path().join("staging");
+    let mut staging = Staging::open(&path, Durability::File, ALL).unwrap();
+    staging.allow_in_place(Geometry { n_slots: 4, slot_len: 128 << 10 });
+    let begin = Instant::now();
+    let mut written = Vec::new();
+    for _ in 0..5 {
+        loop {
+            let (sequence, bytes) = (written.len() as u64, frame(written.len() as u8));
+            let copy = |to: &mut [u8]| {
+                to.copy_from_slice(&bytes);
+                Ok(bytes.len())
+            };
+            let outcome = staging.write_in_place(sequence, bytes.len(), copy).unwrap();
+            if outcome.is_none() {
+                staging.append(sequence, &bytes).unwrap();
+            }
+            written.push(bytes);
+            assert!(begin.elapsed() < Duration::from_secs(20), "frames are not written in place");
+            if outcome.is_some() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let newest = staging.segments.back().unwrap().first;
+        staging.file.as_mut().unwrap().replace_file(File::open(path.join(name(newest))).unwrap());
+        assert!(staging.append(written.len() as u64, &frame(0)).is_err());
+    }
+    assert_eq!(kept(&path), written);
+    let n_mapped: u64 = staging.segments.iter().flat_map(|kept| &kept.mapped).map(|it| it.memory.len() as u64).sum();
+    assert_eq!(staging.n_mapped, n_mapped);
+    assert_eq!(staging.segments.iter().filter(|kept| kept.mapped.is_some()).count(), 1, "only the newest");
 }

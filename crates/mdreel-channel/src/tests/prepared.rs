@@ -15,9 +15,13 @@ const HEADER: u64 = 64;
 const ALL: Retention = Retention { count: None, bytes: None, age: None, segment: 1 };
 
 fn open_with_long_slots(place: &Place, retention: Retention) -> Producer {
+    resume_with_long_slots(place, retention, 0)
+}
+
+fn resume_with_long_slots(place: &Place, retention: Retention, resume_step: i64) -> Producer {
     let staging = Some(Staging::open(&place.staging(), Durability::File, retention).unwrap());
     let geometry = Geometry { n_slots: N_SLOTS as u64, slot_len: SLOT };
-    Producer::open(&place.path, Settings { geometry, staging, ..settings(Policy::DropOldest, 0) }).unwrap()
+    Producer::open(&place.path, Settings { geometry, staging, ..settings(Policy::DropOldest, resume_step) }).unwrap()
 }
 
 /// Publishes frames from this step on until all slots refer to segments. Returns the next step.
@@ -97,6 +101,39 @@ fn files_are_prepared_only_if_the_limit_on_bytes_has_room_for_them() {
     let place = place_in_memory();
     let mut producer = open_with_long_slots(&place, retention(100));
     publish_until_in_place(&mut producer, &place, 0);
+    // The thread starts when there is room, and is ready when other files have taken a part of it.
+    for n_files in N_SLOTS as u64 + 2..40 {
+        let place = place_in_memory();
+        let mut producer = open_with_long_slots(&place, retention(n_files));
+        for step in 0..60 {
+            publish(&mut producer, step).unwrap();
+            let n_bytes: u64 = segments(&place).iter().map(|path| path.metadata().unwrap().len()).sum();
+            assert!(n_bytes <= n_files * (64 + longest), "{n_bytes} bytes after step {step} with {n_files} files");
+        }
+    }
+}
+
+#[test]
+fn files_are_prepared_after_a_restart() {
+    let place = place_in_memory();
+    let retention = Retention { count: Some(50), ..ALL };
+    let mut producer = open_with_long_slots(&place, retention);
+    (0..100).for_each(|step| assert!(publish(&mut producer, step).is_ok()));
+    drop(producer);
+    let mut producer = resume_with_long_slots(&place, retention, 100);
+    let next = publish_until_in_place(&mut producer, &place, 100);
+    assert!(next < 150, "no file was reused");
+}
+
+#[test]
+fn ring_has_its_frames_after_the_end_without_the_staging() {
+    let place = place_in_memory();
+    let mut producer = open_with_long_slots(&place, ALL);
+    let next = publish_until_in_place(&mut producer, &place, 0);
+    producer.end(&End::Finished).unwrap();
+    std::fs::remove_dir_all(place.staging()).unwrap();
+    let mut consumer = Consumer::join(&place.path, Start::Earliest).unwrap();
+    assert_eq!(steps(&mut consumer), (next - N_SLOTS as i64..next).collect::<Vec<_>>());
 }
 
 #[test]
@@ -133,6 +170,10 @@ fn consumer_maps_a_limited_number_of_bytes() {
 fn forked_child_does_not_wait_for_the_thread_of_its_parent() {
     let place = place_in_memory();
     let producer = open_with_long_slots(&place, Retention { segment: 32 << 20, ..ALL });
+    let begin = Instant::now();
+    while n_unnamed(&place) == 0 {
+        assert!(begin.elapsed() < LONG, "no file is prepared");
+    }
     // SAFETY: the child drops its copy of the producer and ends at once.
     let child = unsafe {
         match libc::fork() {
