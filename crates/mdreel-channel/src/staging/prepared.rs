@@ -51,7 +51,7 @@ pub(super) struct PreparedFiles {
     ready: VecDeque<PreparedFile>,
     under_way: Option<JoinHandle<Vec<PreparedFile>>>,
     /// Whether the thread should end as soon as possible.
-    is_over: Arc<AtomicBool>,
+    is_stopped: Arc<AtomicBool>,
     /// The process that has the thread. Forked children have no copy of it.
     process: u32,
 }
@@ -61,7 +61,7 @@ impl Drop for PreparedFiles {
         let Some(thread) = self.under_way.take() else { return };
         if self.process == std::process::id() {
             // A file system with open files cannot be unmounted.
-            self.is_over.store(true, Ordering::Relaxed);
+            self.is_stopped.store(true, Ordering::Relaxed);
             let _ = thread.join();
         } else {
             std::mem::forget(thread);
@@ -76,9 +76,9 @@ impl PreparedFiles {
         let n_frames = segment.saturating_sub(PREFIX).div_ceil(longest).max(1);
         let length = PREFIX.checked_add(n_frames.checked_mul(longest)?)?;
         let n_files = (BATCH_BYTES / length).clamp(1, MOST_FILES);
-        let (ready, under_way, is_over, process) = (VecDeque::new(), None, Arc::default(), std::process::id());
+        let (ready, under_way, is_stopped, process) = (VecDeque::new(), None, Arc::default(), std::process::id());
         let is_suitable = ring.slot_len >= LEAST_SLOT && length <= MOST_BYTES;
-        is_suitable.then(|| PreparedFiles { length, n_frames, n_files, ready, under_way, is_over, process })
+        is_suitable.then(|| PreparedFiles { length, n_frames, n_files, ready, under_way, is_stopped, process })
     }
 
     /// Returns the number of bytes in each file.
@@ -92,7 +92,7 @@ impl PreparedFiles {
         let n_files = n_frames.div_ceil(self.n_frames).saturating_add(N_MORE);
         let n_bytes = n_files.saturating_mul(self.length);
         if n_files <= MOST_AT_FIRST && n_bytes <= limit.min(MOST_BYTES) && has_room(directory, n_bytes) {
-            self.ready.extend((0..n_files).map_while(|_| prepare(directory, self.length, &self.is_over).ok()));
+            self.ready.extend((0..n_files).map_while(|_| prepare(directory, self.length, &self.is_stopped).ok()));
             self.n_files = 0;
         }
     }
@@ -109,8 +109,8 @@ impl PreparedFiles {
         if !has_room(&directory, n_files * length) {
             return true;
         }
-        let is_over = Arc::clone(&self.is_over);
-        let prepare_all = move || (0..n_files).map_while(|_| prepare(&directory, length, &is_over).ok()).collect();
+        let is_stopped = Arc::clone(&self.is_stopped);
+        let prepare_all = move || (0..n_files).map_while(|_| prepare(&directory, length, &is_stopped).ok()).collect();
         self.under_way = Builder::new().name("mdreel-files".into()).spawn(prepare_all).ok();
         self.under_way.is_some()
     }
@@ -134,8 +134,8 @@ fn has_room(directory: &Directory, n_bytes: u64) -> bool {
     facts.is_ok_and(|facts| n_bytes <= facts.f_bavail.saturating_mul(facts.f_frsize) / SHARE_OF_SPACE)
 }
 
-fn prepare(directory: &Directory, length: u64, is_over: &AtomicBool) -> Result<PreparedFile> {
-    let file = SegmentFile::unnamed(directory, length, is_over)?;
+fn prepare(directory: &Directory, length: u64, is_stopped: &AtomicBool) -> Result<PreparedFile> {
+    let file = SegmentFile::unnamed(directory, length, is_stopped)?;
     let memory = file.map(directory.path())?;
     memory.populate();
     Ok(PreparedFile { mapped: MappedFile { inode: file.inode(), memory }, file })

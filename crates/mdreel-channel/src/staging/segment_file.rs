@@ -40,8 +40,8 @@ impl SegmentFile {
     }
 
     /// Creates a file without a name, with blocks and pages for this number of bytes. The kernel deletes it with its last descriptor,
-    /// so that a process that dies leaves none behind. Returns an error soon after `is_over` has become true.
-    pub(super) fn unnamed(directory: &Directory, length: u64, is_over: &AtomicBool) -> Result<Self> {
+    /// so that a process that dies leaves none behind. Returns an error soon after `is_stopped` has become true.
+    pub(super) fn unnamed(directory: &Directory, length: u64, is_stopped: &AtomicBool) -> Result<Self> {
         let path = directory.path();
         let refused = |error: std::io::Error| Error::io(path, error);
         let file = directory.open_unnamed_file()?;
@@ -50,7 +50,7 @@ impl SegmentFile {
         let zeros = vec![0; LARGE_PAGE.min(length as usize)];
         for at in (0..length).step_by(zeros.len().max(1)) {
             let n_left = zeros.len().min((length - at) as usize);
-            if is_over.load(Ordering::Relaxed) {
+            if is_stopped.load(Ordering::Relaxed) {
                 return Err(refused(ErrorKind::Interrupted.into()));
             }
             file.write_all_at(&zeros[..n_left], at).map_err(refused)?;
