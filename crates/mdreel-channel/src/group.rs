@@ -18,7 +18,8 @@ use super::consumer::{Consumer, Start};
 use super::directory::Directory;
 use super::lock::Locks;
 use super::manifest::Manifest;
-use super::staging::reserve;
+use super::staging::place::StagingPlace;
+use super::staging::{Durability, reserve};
 use file::{Facts, Identity, MOST_BLOB, Mode, State};
 use mdreel_core::error::{Error, Result};
 use share::{FIRST_MEMBER, Share};
@@ -307,6 +308,23 @@ fn groups_in(directory: &Directory) -> Result<Vec<Group>> {
         }
     }
     Ok(all)
+}
+
+/// Checks that the groups of a run that continues are where a producer with this staging looks for them. Otherwise, their members
+/// would begin again without their commits.
+pub(super) fn check_place(channel: &Directory, staging: Option<(&Path, Durability)>) -> Result<()> {
+    let path = |place: Option<StagingPlace>| place.map_or_else(|| channel.path().to_owned(), |place| place.path);
+    let (earlier, now) = (path(StagingPlace::of(channel)?), path(StagingPlace::to_note(staging)));
+    if earlier == now || !earlier.exists() {
+        return Ok(());
+    }
+    let groups = file::groups(&Directory::open(&earlier)?)?;
+    if groups.is_empty() {
+        return Ok(());
+    }
+    let found = format!("the commits of its groups ({}) are in {}", groups.join(", "), earlier.display());
+    let advice = "use the same staging as before, or begin a new run";
+    Err(Error::mismatch(format!("{found}, and would be lost with another staging: {advice}")).in_file(channel.path()))
 }
 
 /// Returns the number of the first frame that one of the groups in a directory may still need; `None` without groups.

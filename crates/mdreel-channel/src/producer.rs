@@ -13,6 +13,7 @@ use super::atomic::Ordering;
 use super::directory::Directory;
 use super::end::End;
 use super::epochs::UNCERTAIN;
+use super::group;
 use super::layout::{Arriving, FrameView, Header, Section, encode, frame_len};
 use super::lock::{Locks, PRODUCER};
 use super::loss;
@@ -121,7 +122,7 @@ impl Producer {
     /// Becomes the producer of the channel without beginning an epoch.
     fn enter(path: &Path, settings: Settings) -> Result<Self> {
         let directory = Directory::create(path)?;
-        let Settings { geometry, manifest, policy, mut staging, .. } = settings;
+        let Settings { geometry, manifest, policy, mut staging, resume_step } = settings;
         let locks = Locks::open(&directory, "lock", true)?;
         if !locks.take(PRODUCER)? {
             let found = participants::holder(&directory, PRODUCER);
@@ -130,8 +131,13 @@ impl Producer {
         }
         participants::record(&directory, PRODUCER);
         loss::forget(&directory);
+        if resume_step != NEW_RUN {
+            group::check_place(&directory, staging.as_ref().map(Staging::place))?;
+        }
         if !directory.join("ring").exists() {
             manifest.write(&directory)?;
+            // A consumer that finds the ring needs the place of the staging as well.
+            StagingPlace::note(&directory, staging.as_ref().map(Staging::place))?;
             RingFile::create(&directory, geometry, manifest.stream)?;
         }
         let mut ring = RingFile::open(&directory, true)?;

@@ -2,6 +2,7 @@
 
 mod catch_up;
 mod garbage;
+mod group_places;
 mod groups;
 mod held;
 mod in_place;

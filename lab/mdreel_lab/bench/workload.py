@@ -75,10 +75,11 @@ def analyse(order: Order) -> Result:
     import MDAnalysis as mda
 
     from mdreel.analysis.base.one_pass import run
+    from mdreel.analysis.topology.topology_file import open_topology
 
     point = order.point
     began = perf_counter()
-    atoms = mda.Universe(order.topology).select_atoms(point.selection)
+    atoms = open_topology(order.topology).select_atoms(point.selection)
     topology_seconds = perf_counter() - began
     trajectory: Trajectory = order.paths
     with executor_of(point, order.scheduler) as found:

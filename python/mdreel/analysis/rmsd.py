@@ -29,6 +29,7 @@ from mdreel.foundation.arguments import checked_arguments_but, shown
 from mdreel.results.column import Column
 from mdreel.results.labelled_array import LabelledArray
 from mdreel.results.series import series_columns
+from mdreel.trajectory.atom_union import union_of
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms, SelectBoth, atoms_of, select_both, selections_of
 
@@ -198,7 +199,7 @@ class RMSD(Analysis):
     @property
     def atoms(self) -> NDArray[np.uint32]:
         """Indices of the atoms of the main selection and of the groups, in ascending order."""
-        return np.unique(np.concatenate([one.selection.atoms for one in (self._main, *self._groups)]))
+        return union_of([one.selection.atoms for one in (self._main, *self._groups)])
 
     @property
     def references(self) -> Sequence[tuple[AtomGroup, int | None]]:

@@ -5,7 +5,7 @@
 //! a member. Each of these files is replaced as a whole. `group.NAME.lock` has a byte for each live member and one for each step
 //! that a member works on.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -107,6 +107,8 @@ pub struct State {
 /// Returns the directory with the files of a channel's groups, and whether these files must survive a crash of the machine.
 pub(super) fn place(channel: &Path) -> Result<(Directory, bool)> {
     let directory = Directory::open(channel)?;
+    // A new producer records the place of its staging before it creates the ring. Until then, the place is unknown.
+    directory.open_file("ring", OpenOptions::new().read(true))?;
     match StagingPlace::of(&directory)? {
         Some(place) => Ok((Directory::open(&place.path)?, place.level == Durability::Fsync)),
         None => Ok((directory, false)),

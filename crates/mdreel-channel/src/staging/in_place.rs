@@ -5,6 +5,8 @@
 //! ring refers to it. All other frames are copied twice: those in new files, in files whose pages the kernel has evicted, and on
 //! file systems on which this was not tested.
 
+use std::time::Instant;
+
 use rustix::fs::statfs;
 
 use super::Staging;
@@ -71,7 +73,8 @@ impl Staging {
     pub(super) fn reuse(&mut self, old: Kept, first: u64) -> Result<(SegmentFile, Option<MappedFile>)> {
         match SegmentFile::reuse(&self.directory, old.first, first) {
             Ok(file) => {
-                let mapped = self.map(&file, first, old.mapped);
+                let mut mapped = self.map(&file, first, old.mapped);
+                mapped.iter_mut().for_each(|mapped| mapped.note_age(old.written.age(Instant::now())));
                 Ok((file, mapped))
             }
             Err(error) => {
@@ -94,7 +97,7 @@ impl Staging {
         }
         let memory = file.map(&self.directory.join(&name(first))).ok()?;
         self.n_mapped += memory.len() as u64;
-        Some(MappedFile { inode: file.inode(), memory })
+        Some(MappedFile::new(file.inode(), memory))
     }
 
     /// Returns whether retention deletes frames, so that files are reused.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -41,11 +41,16 @@ impl StagingPlace {
         Ok(read.map(|(path, level)| StagingPlace { path: PathBuf::from(OsString::from_vec(path)), level }))
     }
 
+    /// Returns the place that a producer with this staging records, or `None` if nothing is staged.
+    pub(crate) fn to_note(staging: Option<(&Path, Durability)>) -> Option<Self> {
+        let staged = staging.filter(|(_, level)| *level > Durability::Ring);
+        staged.map(|(path, level)| StagingPlace { path: path.to_owned(), level })
+    }
+
     /// Records the place of a channel's staging for its consumers, or removes the record if nothing is staged.
     pub(crate) fn note(channel: &Directory, staging: Option<(&Path, Durability)>) -> Result<()> {
-        if let Some((path, level)) = staging.filter(|(_, level)| *level > Durability::Ring) {
-            let path = path.as_os_str().as_bytes().to_vec();
-            return record::write(channel, NAME, MAGIC, &(path, level), false);
+        if let Some(StagingPlace { path, level }) = Self::to_note(staging) {
+            return record::write(channel, NAME, MAGIC, &(path.into_os_string().into_vec(), level), false);
         }
         let path = channel.join(NAME);
         match std::fs::remove_file(&path) {

@@ -138,5 +138,5 @@ fn prepare(directory: &Directory, length: u64, is_stopped: &AtomicBool) -> Resul
     let file = SegmentFile::unnamed(directory, length, is_stopped)?;
     let memory = file.map(directory.path())?;
     memory.populate();
-    Ok(PreparedFile { mapped: MappedFile { inode: file.inode(), memory }, file })
+    Ok(PreparedFile { mapped: MappedFile::new(file.inode(), memory), file })
 }

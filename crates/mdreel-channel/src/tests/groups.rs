@@ -6,11 +6,11 @@ use super::super::group::settled::Settled;
 use super::super::group::{Member, Membership, groups, remove};
 use super::*;
 
-fn membership(member: &str, mode: Mode) -> Membership<'_> {
+pub(super) fn membership(member: &str, mode: Mode) -> Membership<'_> {
     Membership { group: "analysis", member, mode, start: Start::Earliest }
 }
 
-fn join(place: &Place, member: &str, mode: Mode) -> Member {
+pub(super) fn join(place: &Place, member: &str, mode: Mode) -> Member {
     Member::join(&place.path, membership(member, mode)).unwrap()
 }
 
@@ -21,14 +21,14 @@ fn take(member: &mut Member) -> Option<Identity> {
     }
 }
 
-fn take_step(member: &mut Member) -> Option<i64> {
+pub(super) fn take_step(member: &mut Member) -> Option<i64> {
     take(member).map(|identity| identity.step)
 }
 
 /// A time after which the other members have noticed what a member gave back. They look every 20 ms when they ask for a frame.
 const NOTICED: Duration = Duration::from_millis(40);
 
-fn published(place: &Place, n: i64) -> Producer {
+pub(super) fn published(place: &Place, n: i64) -> Producer {
     let mut producer = open_staged(place, Policy::DropOldest, 0, ALL);
     (0..n).for_each(|i| assert!(publish(&mut producer, i).is_ok()));
     producer

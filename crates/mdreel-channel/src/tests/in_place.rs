@@ -89,6 +89,21 @@ fn frames_are_written_once_as_soon_as_files_are_reused() {
 }
 
 #[test]
+fn small_files_that_the_kernel_may_have_written_are_not_written_in_place() {
+    let place = place_in_memory();
+    let mut producer = open_staged(&place, Policy::DropOldest, 0, FEW);
+    publish_all(&mut producer, 0..100);
+    assert_eq!(n_in_segments(&place), N_SLOTS);
+    thread::sleep(Duration::from_millis(4_200));
+    publish_all(&mut producer, 100..100 + N_SLOTS as i64);
+    assert_eq!(n_in_segments(&place), 0, "these frames are in files of the time before");
+    assert_eq!(producer.last().unwrap().unwrap().step, 99 + N_SLOTS as i64);
+    publish_all(&mut producer, 200..300);
+    assert_eq!(n_in_segments(&place), N_SLOTS, "the files are new again");
+    assert_eq!(n_deleted_but_mapped(&place), 0);
+}
+
+#[test]
 fn frames_are_copied_twice_where_they_could_not_stay_in_staging() {
     // The first retention keeps all frames, so that no file is reused, and for short frames none is prepared. The others have less room than the ring.
     let none = Retention { count: None, ..FEW };

@@ -4,7 +4,8 @@ The program writes the same bytes as fresh files, to staged channels, to a plain
 does so on the file system of FOLDER and on an XFS. All ways take turns in random order, frame by frame, so that a
 drift of the machine affects them alike. It prints a table in Markdown; times are those of the call, and of the
 processor in the call. The row on threads shows how long threads used the processor to prepare files for the
-channel that retains all frames.
+channel that retains all frames. With ``--pause SECONDS``, it sleeps before each frame, as between the frames of a
+simulation. Meanwhile, the kernel writes files to the disk.
 """
 
 import argparse
@@ -111,7 +112,7 @@ class Ways(ExitStack):
         return write
 
 
-def measure(folder: Path, model: str, n_rounds: int) -> tuple[Times, Times]:
+def measure(folder: Path, model: str, n_rounds: int, pause: float = 0.0) -> tuple[Times, Times]:
     """Return the wall and processor time of a frame in each round, s, by way: medians of the round."""
     n_atoms, n_frames = MODELS[model]
     with Ways(folder, n_atoms) as ways:
@@ -123,11 +124,13 @@ def measure(folder: Path, model: str, n_rounds: int) -> tuple[Times, Times]:
             for name in _REUSING:
                 ways.by_name[name](number)
         of_threads = 0.0
-        for number_of_round in range(n_rounds + 1):
+        n_not_counted = 2 if pause else 1
+        for number_of_round in range(n_not_counted + n_rounds):
             found: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
             of_threads -= time.process_time() - time.thread_time()
             for turn in range(n_frames):
                 random.shuffle(names)
+                time.sleep(pause)
                 for name in names:
                     began = time.perf_counter(), time.thread_time()
                     ways.by_name[name](n_before + number_of_round * n_frames + turn)
@@ -135,12 +138,13 @@ def measure(folder: Path, model: str, n_rounds: int) -> tuple[Times, Times]:
                     found[name].append((ended[0] - began[0], ended[1] - began[1]))
             of_threads += time.process_time() - time.thread_time()
             ways.clean()
-            if number_of_round == 0:  # rings, segments and buffers are touched for the first time
+            # Rings, segments and buffers are touched for the first time. With pauses, files also have to grow old.
+            if number_of_round < n_not_counted:
                 continue
             for name, times in found.items():
                 wall[name].append(statistics.median(one for one, _ in times))
                 processor[name].append(statistics.median(one for _, one in times))
-        processor[_THREADS] = [of_threads / ((n_rounds + 1) * n_frames)] * n_rounds
+        processor[_THREADS] = [of_threads / ((n_not_counted + n_rounds) * n_frames)] * n_rounds
     return wall, processor
 
 
@@ -165,6 +169,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rounds", type=int, default=_N_ROUNDS)
+    parser.add_argument("--pause", type=float, default=0.0, metavar="SECONDS")
     parser.add_argument("--follow", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.follow:
@@ -181,7 +186,7 @@ def main() -> None:
         for folder in dict.fromkeys(folders):
             kind = {"ext2/ext3": "ext4"}.get(kind_of(folder), kind_of(folder))
             for model in MODELS:
-                wall, processor = measure(folder, model, options.rounds)
+                wall, processor = measure(folder, model, options.rounds, options.pause)
                 for name in processor:
                     print(f"| {kind}, {model} | {name} | {_cell(wall, name)} | {_cell(processor, name)} |", flush=True)
 

@@ -31,6 +31,7 @@ from mdreel.execution.missed_frames import missed_frames, warn_of_missed_frames
 from mdreel.execution.pipeline import run as run_job
 from mdreel.execution.tally import Tally
 from mdreel.foundation.arguments import checked_arguments, shown
+from mdreel.trajectory.atom_union import union_of
 from mdreel.trajectory.opener import Trajectory
 
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ def job_of(analyses: Sequence[Analysis], source: Source, first: int = 0) -> Job:
     for analysis in analyses:
         analysis.start_at(first)
     each = [analysis.atoms_read for analysis in analyses]
-    atoms = each[0] if len(each) == 1 else np.unique(np.concatenate(each))
+    atoms = union_of(each)
     places = [None if len(own) == len(atoms) else np.searchsorted(atoms, own).astype(np.uint32) for own in each]
     computations = [analysis.computation(source) for analysis in analyses]
     return Job(source, atoms, Pass(len(atoms), list(zip(computations, places, strict=True))), _positions_together)

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from mdreel.analysis.base.analysis import Analysis
 from mdreel.errors import MismatchError
+from mdreel.trajectory.atom_union import union_of
 from mdreel.trajectory.opener import Trajectory
 from mdreel.trajectory.selection import Atoms, Selection, atoms_of
 
@@ -61,7 +62,7 @@ class TwoGroupAnalysis(Analysis):
             chosen.append(Selection.of(second, name, may_change=may_change, may_be_empty=may_be_empty))
             if second.universe is not first.universe:
                 raise MismatchError(f"{name} is in another Universe: both groups must be in the same one")
-        atoms = np.unique(np.concatenate([one.atoms for one in chosen]))
+        atoms = union_of([one.atoms for one in chosen])
         super().__init__(first.universe.atoms[atoms], trajectory, verbose=verbose)
         self._chosen = chosen[0], chosen[-1]
         self._from, self._to = (np.searchsorted(atoms, one.atoms[one.places]).astype(np.uint32) for one in self._chosen)

@@ -19,6 +19,7 @@ from mdreel.analysis.transformations import unwrap
 from mdreel.errors import BrokenMoleculeWarning, FrameIndexError, JumpWarning, MdreelError, MdreelWarning, StreamError
 from mdreel.execution.tally import Tally
 from mdreel.foundation.stack_level import caller_level
+from mdreel.trajectory.atom_union import union_of
 
 if TYPE_CHECKING:
     from MDAnalysis import AtomGroup, Universe
@@ -118,16 +119,19 @@ class BoundaryCheck:
             finding.warn()
 
     def _look_for_broken(self, frames: Sequence[int]) -> None:
-        waiting = list(self._whole)
+        waiting = [(one, one.molecules) for one in self._whole]
         for frame in frames:
             if not waiting:
                 return
-            atoms = np.unique(np.concatenate([one.molecules for one in waiting]))
+            atoms = union_of([own for _, own in waiting])
             positions, cell = self._read(frame, atoms)
             if positions is None or cell is None:
                 continue
-            found = [(one, self._broken(one, frame, atoms, positions, cell)) for one in waiting]
-            broken = [(one, molecule) for one, molecule in found if molecule is not None]
+            found = []
+            for one, own in waiting:
+                places = slice(None) if own is atoms else np.searchsorted(atoms, own)
+                found.append((one, own, self._broken(one, own, frame, positions[places], cell)))
+            broken = [(one, molecule) for one, _, molecule in found if molecule is not None]
             for has_bonds in (True, False):
                 alike = [(one, molecule) for one, molecule in broken if molecule.has_bonds is has_bonds]
                 if alike:
@@ -135,26 +139,23 @@ class BoundaryCheck:
                     self.findings.append(
                         _finding_of([one for one, _ in alike], alike[0][1], universe, f"frame {frame}")
                     )
-            waiting = [one for one, molecule in found if molecule is None]
+            waiting = [(one, own) for one, own, molecule in found if molecule is None]
 
     def _broken(
         self,
         analysis: HasBoundaries,
+        own: NDArray[np.uint32],
         frame: int,
-        atoms: NDArray[np.uint32],
         positions: NDArray[np.float32],
         cell: PeriodicCell,
     ) -> BrokenMolecule | None:
-        own = analysis.molecules
-
         def unwrapped(group: "AtomGroup") -> NDArray[np.float32]:
             whole = self._source.with_transformations([unwrap(group)])
             positions: NDArray[np.float32] = whole.read(FrameSet.range(frame, 1, 1), own).positions[0]
             return positions
 
-        places = np.searchsorted(atoms, own)
         try:
-            return find_broken(analysis.atomgroup.universe, own, positions[places], cell, unwrapped)
+            return find_broken(analysis.atomgroup.universe, own, positions, cell, unwrapped)
         except OSError:  # the run is finished, so a file that has vanished does not matter
             return None
 

@@ -39,13 +39,15 @@ def broken_reference(group: "AtomGroup", frame: int | None) -> BrokenMolecule | 
     if dimensions is None or cell is None:
         return None
     atoms = np.unique(group.ix).astype(np.uint32)
-    positions = np.ascontiguousarray(universe.atoms.positions, np.float32)
-    source = Source.memory(positions[None], np.zeros(1), dimensions[None])
 
     def unwrapped(of: "AtomGroup") -> NDArray[np.float32]:
+        everything = np.ascontiguousarray(universe.atoms.positions, np.float32)
+        source = Source.memory(everything[None], np.zeros(1), dimensions[None])
         whole: NDArray[np.float32] = (
             source.with_transformations([unwrap(of)]).read(FrameSet.range(0, 1, 1), atoms).positions[0]
         )
         return whole
 
-    return find_broken(universe, atoms, positions[atoms], cell, unwrapped)
+    # Most references are whole, so the positions of all other atoms are not needed.
+    positions = np.asarray(trajectory.ts.positions[atoms], np.float32)
+    return find_broken(universe, atoms, positions, cell, unwrapped)

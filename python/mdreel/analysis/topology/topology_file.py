@@ -48,11 +48,12 @@ def open_topology(
         hint = f"; for a frame of the trajectory, give ref_frame={path}" if str(path).isdigit() else ""
         raise FileNotFoundError(f"{path}: No such file or directory{hint}")
     try:
+        settings = {"topology_format": _format_of(str(path))}
         if groups is None:
-            return MDAnalysis.Universe(str(path))
+            return MDAnalysis.Universe(str(path), **settings)
         from mdreel.analysis.topology.indexed_universe import IndexedUniverse
 
-        universe = IndexedUniverse(str(path))
+        universe = IndexedUniverse(str(path), **settings)
     except Exception as error:
         raise FormatError(f"cannot be read as a topology: {_first_words(error)}", path=path) from error
     return universe.use_groups(groups, is_reference=is_reference)
@@ -105,6 +106,21 @@ def warn_of_positions(selection: str, path: str | PathLike[str]) -> None:
         message = f"the selection '{selection}' depends on positions: it is evaluated once, in {path}, for all frames"
         remedy = "mdreel select --dynamic evaluates a selection in each frame"
         warnings.warn(f"{message}; {remedy}", MdreelWarning, stacklevel=2)
+
+
+def _format_of(path: str) -> str | None:
+    """Return the format that MDAnalysis derives from the name of a file, or None if it has no parser for this format.
+
+    Without a format, MDAnalysis first tests whether the argument is an object of another package. For one of these
+    tests, it imports OpenMM, which takes longer than many runs.
+    """
+    import MDAnalysis
+
+    try:
+        found: str = MDAnalysis.lib.util.guess_format(path)
+    except (TypeError, ValueError):
+        return None
+    return found if found in MDAnalysis._PARSERS else None  # noqa: SLF001 - the only list of its parsers
 
 
 def _first_words(error: Exception) -> str:

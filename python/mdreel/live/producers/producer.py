@@ -191,8 +191,8 @@ class Producer:
         StreamError
             When the channel has a running producer.
         MismatchError
-            When the existing channel has different sections or a different size, or its producer has died and you did
-            not set `resume_step`. When one of `groups` already exists with a different value of `share`.
+            When the channel has other sections or another size, when its producer has died and `resume_step` is not
+            set, or when one of its groups has another value of `share` or its commits in another staging directory.
         PermissionError
             When another user owns this directory or can access it.
         OSError
