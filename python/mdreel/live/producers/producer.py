@@ -191,8 +191,8 @@ class Producer:
         StreamError
             When the channel has a running producer.
         MismatchError
-            When the channel has other sections or another size, when its producer has died and `resume_step` is not
-            set, or when one of its groups has another value of `share` or its commits in another staging directory.
+            When the channel has other sections or another size, or its producer has died without `resume_step`. When
+            one of its groups has another value of `share`, or its commits are in another staging directory.
         PermissionError
             When another user owns this directory or can access it.
         OSError
