@@ -17,8 +17,14 @@ PLANS = "plans"
 """The folder of plans within that of a benchmark."""
 
 
-def plan(name: str, scenario: Scenario | Exchange, size: str) -> Sequence[ScenarioPoint]:
-    """Return all points of a scenario at one of `mdreel_lab.bench.scenario.SIZES`."""
+def plan(name: str, scenario: Scenario | Exchange, size: str, repeats: int | None = None) -> Sequence[ScenarioPoint]:
+    """Return all points of a scenario at one of `mdreel_lab.bench.scenario.SIZES`.
+
+    By default, each point is repeated as often as the scenario specifies.
+    """
+    if repeats is not None:
+        # Grids compare whether they are asked for the small size, so the scenario changes as well.
+        scenario = scenario.with_repeats(repeats)
     if isinstance(scenario, Exchange):
         return exchange_points_of(name, scenario, scenario.size(size))
     return points_of(name, scenario, scenario.size(size))

@@ -56,8 +56,10 @@ class Runner:
         self._nodes = nodes
         self._allocation = Allocation() if allocation is None else allocation
 
-    def run(self, scenarios: Sequence[Path], size: str, seconds: float = 3600.0) -> Counts:
+    def run(self, scenarios: Sequence[Path], size: str, seconds: float = 3600.0, repeats: int | None = None) -> Counts:
         """Run scenarios, given by their files, at a size; at the size `LARGEST`, each one takes the given time.
+
+        At the other sizes, `repeats` replaces the number of repeats that the scenarios specify.
 
         Raise a `MismatchError` or `OSError` before anything is run if a scenario cannot be read, or the folder not be
         written.
@@ -70,7 +72,7 @@ class Runner:
         self._folder.mkdir(parents=True, exist_ok=True)
         analyses = Analyses(self._folder, self._data, self._log, self._allocation)
         with Exchanges(self._folder, self._data, self._shared, self._nodes) as exchanges:
-            choice = SizeChoice(self._folder, seconds, self._allocation, analyses, exchanges, self._log)
+            choice = SizeChoice(self._folder, seconds, self._allocation, analyses, exchanges, self._log, repeats)
             every = [point for path in scenarios for point in choice.points(path, size)]
             counts, began = Counts(), monotonic()
             before = [find(self._folder, point) for point in every]

@@ -1,7 +1,8 @@
 """Scenarios of analyses: the data, the ways of running, and the published values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from mdreel.errors import MismatchError
 from mdreel.execution.access import ACCESSES, MPIIO, PARALLEL_HDF5
@@ -178,6 +179,10 @@ class Scenario:
     def size(self, name: str) -> Size:
         """Return one of `SIZES`."""
         return {"small": self.small, "full": self.full}[name]
+
+    def with_repeats(self, n: int) -> Self:
+        """Return the scenario with this number of repeats at every size."""
+        return replace(self, small=replace(self.small, repeats=n), full=replace(self.full, repeats=n))
 
 
 def check(where: str, scenario: Scenario) -> None:

@@ -36,6 +36,8 @@ class SizeChoice:
     ----------
     seconds : float
         Time of each scenario at the size `LARGEST`.
+    repeats : int or None
+        Number of repeats of each point at the other sizes, or None for that of the scenario.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class SizeChoice:
         analyses: Analyses,
         exchanges: Exchanges,
         log: Callable[[str], object],
+        repeats: int | None = None,
     ) -> None:
         self._folder = folder
         self._seconds = seconds
@@ -53,6 +56,7 @@ class SizeChoice:
         self._analyses = analyses
         self._exchanges = exchanges
         self._log = log
+        self._repeats = repeats
 
     def points(self, path: Path, size: str) -> list[ScenarioPoint]:
         """Return the points of a scenario, given by its file, and keep the plan for the report.
@@ -62,7 +66,7 @@ class SizeChoice:
         """
         scenario, name = read_scenario(path), path.stem
         if size != LARGEST:
-            points = list(plan(name, scenario, size))
+            points = list(plan(name, scenario, size, self._repeats))
             keep_plan(self._folder, name, path, size, points)
             return points
         before = chosen_before(self._folder, name, size)

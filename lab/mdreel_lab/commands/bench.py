@@ -15,7 +15,7 @@ Example:
 """
 RUN_EXAMPLES = """\
 Examples:
-  mdreel bench run --all -o results
+  mdreel bench run --all --repeats 1 -o results
   mdreel bench run --all --size largest --minutes 10 -o results
   mdreel bench run 2017-formats --size full -o results
   mdreel bench run '2024-*' -o results
@@ -67,6 +67,15 @@ def run(
             metavar="N",
             group=shared.INPUT,
             help="Time of each scenario at the size largest, in minutes.  [default: 60]",
+        ),
+    ] = None,
+    repeats: Annotated[
+        int | None,
+        Option(
+            metavar="N",
+            minimum=1,
+            group=shared.INPUT,
+            help="Repeats of each point at the sizes small and full.  [default: as the scenario specifies]",
         ),
     ] = None,
     schema: Annotated[bool, Option(group=shared.INPUT, help="Print the schema of scenarios (JSON Schema).")] = False,
@@ -171,8 +180,7 @@ def run(
         raise CommandError("give either names or files of scenarios (see mdreel bench list) or --all", ExitCode.USAGE)
     if folder is None:
         raise CommandError("give the folder of the records: -o FOLDER", ExitCode.USAGE)
-    if minutes is not None and (size != "largest" or not 0 < minutes < math.inf):
-        raise CommandError("--minutes is a positive time for --size largest", ExitCode.USAGE)
+    _check_size(size, minutes, repeats)
     if (hosts is None) != (launcher is None):
         raise CommandError("--hosts and --launcher go together", ExitCode.USAGE)
 
@@ -196,7 +204,7 @@ def run(
         allocation = Allocation()
         if any(are_analyses):
             allocation = allocation_of(names, launcher, mpi_launcher, cores, per_core, scheduler)
-        tally = Runner(folder, data, log, shared, nodes, allocation).run(paths, size, 60 * (minutes or 60))
+        tally = Runner(folder, data, log, shared, nodes, allocation).run(paths, size, 60 * (minutes or 60), repeats)
         if with_report:
             from mdreel_lab.bench.machines import machines_of
             from mdreel_lab.bench.report import write_reports
@@ -210,6 +218,13 @@ def run(
         points = f"{n_points} point{'s' if n_points > 1 else ''}"
         message = f"{points} failed, the first of them: {tally.failed[0]} (the report contains the reason)"
         raise CommandError(message, ExitCode.DEFECT)
+
+
+def _check_size(size: str, minutes: float | None, repeats: int | None) -> None:
+    if minutes is not None and (size != "largest" or not 0 < minutes < math.inf):
+        raise CommandError("--minutes is a positive time for --size largest", ExitCode.USAGE)
+    if repeats is not None and size == "largest":
+        raise CommandError("--repeats is for the sizes small and full: --minutes limits the largest", ExitCode.USAGE)
 
 
 @bench.add(summary="Make tables and figures of records.", examples=REPORT_EXAMPLES)

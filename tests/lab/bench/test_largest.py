@@ -122,7 +122,9 @@ def test_command_runs_the_largest_size_and_continues_with_the_same(tmp_path: Pat
     assert f"0 done, {len(records)} done before, 0 left out, 0 failed" in again.stderr
 
 
-@pytest.mark.parametrize("arguments", [("--minutes", "5"), ("--size", "largest", "--minutes", "0")])
+@pytest.mark.parametrize(
+    "arguments", [("--minutes", "5"), ("--size", "largest", "--minutes", "0"), ("--size", "largest", "--repeats", "2")]
+)
 def test_minutes_are_for_the_largest_size(tmp_path: Path, bench, arguments: tuple[str, ...]) -> None:
     (tmp_path / "mine.toml").write_text(MINE.format(full=1))
     done = bench(tmp_path, "run", "mine.toml", "-o", "results", *arguments)

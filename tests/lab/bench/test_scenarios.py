@@ -223,6 +223,16 @@ def test_every_scenario_that_ships_is_good(name: str) -> None:
     assert not list(validator().iter_errors(tomllib.loads(path.read_text())))
 
 
+@pytest.mark.parametrize("name", ["published-workloads", "2024-models"])
+def test_number_of_repeats_can_be_given(name: str) -> None:
+    scenario = read_scenario(shipped()[name])
+    once, thrice = (plan(name, scenario, "small", repeats) for repeats in (1, 3))
+    assert len(thrice) == 3 * len(once)
+    assert {point.repeat for point in thrice} == {1, 2, 3}
+    usual = {point.key for point in plan(name, scenario, "small")}
+    assert {point.key for point in once} <= usual, "only the repeats differ, so a later run with more of them goes on"
+
+
 def test_scenarios_cover_the_papers() -> None:
     points = [point for name in shipped() for point in of_scenario(name)]
     assert {point.load for point in points} >= {1, 40, 70, 100}

@@ -1,6 +1,7 @@
 """Scenarios of exchange: solutions, frames, numbers of pairs, and published claims."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 from mdreel.foundation.toml_schema import entry
 from mdreel_lab.bench.exchange.catalogue import OWN, SOLUTIONS, SYNCHRONISATIONS, synchronisations_of
@@ -90,6 +91,10 @@ class Exchange:
     def size(self, name: str) -> Size:
         """Return one of the sizes."""
         return {"small": self.small, "full": self.full}[name]
+
+    def with_repeats(self, n: int) -> Self:
+        """Return the scenario with this number of repeats at every size."""
+        return replace(self, small=replace(self.small, repeats=n), full=replace(self.full, repeats=n))
 
 
 def problems_of(scenario: Exchange) -> list[str]:
