@@ -123,19 +123,49 @@ fn copy_and_sum(from: &[u8], to: &mut [u8]) -> u64 {
 
 /// Writes a frame to the start of `target`, in one pass over its sections. Returns the length of the frame in bytes.
 pub fn encode(header: &Header, sections: &[Section<'_>], target: &mut [u8]) -> Result<usize> {
+    let room = target.len();
+    let Some(length) = frame_len(sections.iter().map(|section| section.bytes.len())).filter(|length| *length <= room)
+    else {
+        let message = format!("its sections do not fit into {room} bytes");
+        return Err(Error::mismatch(message).at_frame(header.sequence));
+    };
+    let first = header_len(sections.len());
+    let (head, rest) = target[..length].split_at_mut(first);
+    write_head(header, sections, head, length, |at, bytes| {
+        let (body, behind) = rest[at - first..].split_at_mut(bytes.len());
+        let sum = copy_and_sum(bytes, body);
+        behind[..bytes.len().next_multiple_of(ALIGNMENT) - bytes.len()].fill(0);
+        sum
+    })?;
+    Ok(length)
+}
+
+/// Returns the bytes of a frame before its sections, and their checksum. In the frame, the sections follow. Each of them ends with
+/// zeros, so that the next one begins at a multiple of `ALIGNMENT`.
+pub(crate) fn encode_head(header: &Header, sections: &[Section<'_>]) -> Result<(Vec<u8>, u64)> {
+    let Some(length) = frame_len(sections.iter().map(|section| section.bytes.len())) else {
+        return Err(Error::mismatch("its sections are too long").at_frame(header.sequence));
+    };
+    let mut head = vec![0; header_len(sections.len())];
+    let sum = write_head(header, sections, &mut head, length, |_, bytes| checksum(bytes))?;
+    Ok((head, sum))
+}
+
+/// Writes the header of a frame of this length, and returns its checksum. `sum_of` takes the offset and the bytes of each section,
+/// and returns their checksum.
+fn write_head(
+    header: &Header,
+    sections: &[Section<'_>],
+    head: &mut [u8],
+    length: usize,
+    mut sum_of: impl FnMut(usize, &[u8]) -> u64,
+) -> Result<u64> {
     let refuse = |message: String| Err(Error::mismatch(message).at_frame(header.sequence));
     if sections.len() > MOST_SECTIONS {
         return refuse(format!("expected at most {MOST_SECTIONS} sections, got {}", sections.len()));
     }
-    let room = target.len();
-    let Some(length) = frame_len(sections.iter().map(|section| section.bytes.len())).filter(|length| *length <= room)
-    else {
-        return refuse(format!("its sections do not fit into {room} bytes"));
-    };
-    let mut at = header_len(sections.len());
-    let (head, rest) = target[..length].split_at_mut(at);
+    let mut at = head.len();
     head.fill(0);
-    let mut rest = rest;
     for (section, entry) in sections.iter().zip(head[FIXED..].as_chunks_mut::<ENTRY>().0) {
         if let Some(wrong) = fault(section.kind, section.data_type, header.n_atoms, section.bytes.len() as u64) {
             return refuse(wrong);
@@ -143,17 +173,13 @@ pub fn encode(header: &Header, sections: &[Section<'_>], target: &mut [u8]) -> R
         let Some(number) = section.kind.number() else {
             return refuse(format!("{}: custom sections end at 65279", section.kind));
         };
-        let (body, behind) = rest.split_at_mut(section.bytes.len().next_multiple_of(ALIGNMENT));
-        let (body, padding) = body.split_at_mut(section.bytes.len());
-        let sum = copy_and_sum(section.bytes, body);
-        padding.fill(0);
+        let sum = sum_of(at, section.bytes);
         entry[..2].copy_from_slice(&number.to_le_bytes());
         entry[2..4].copy_from_slice(&section.data_type.number().to_le_bytes());
         entry[8..16].copy_from_slice(&(at as u64).to_le_bytes());
         entry[16..24].copy_from_slice(&(section.bytes.len() as u64).to_le_bytes());
         entry[24..].copy_from_slice(&sum.to_le_bytes());
-        at += body.len() + padding.len();
-        rest = behind;
+        at += section.bytes.len().next_multiple_of(ALIGNMENT);
     }
     let n_sections = sections.len() as u32;
     head[..8].copy_from_slice(MAGIC);
@@ -170,7 +196,7 @@ pub fn encode(header: &Header, sections: &[Section<'_>], target: &mut [u8]) -> R
     head[144..148].copy_from_slice(&n_sections.to_le_bytes());
     let sum = header_checksum(head);
     head[CHECKSUM].copy_from_slice(&sum.to_le_bytes());
-    Ok(length)
+    Ok(sum)
 }
 
 fn number<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {

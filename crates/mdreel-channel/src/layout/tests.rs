@@ -5,12 +5,19 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use super::super::section::{DataType, SectionKind};
-use super::{Arriving, FrameView, Header, Section, encode, frame_len};
+use super::{ALIGNMENT, Arriving, FrameView, Header, Section, encode, encode_head, frame_len};
 
 fn frame(header: &Header, sections: &[Section<'_>]) -> Vec<u8> {
     let length = frame_len(sections.iter().map(|section| section.bytes.len())).unwrap();
     let mut bytes = vec![0xa5; length];
     assert_eq!(encode(header, sections, &mut bytes).unwrap(), length);
+    let (mut parts, checksum) = encode_head(header, sections).unwrap();
+    for section in sections {
+        parts.extend(section.bytes);
+        parts.resize(parts.len().next_multiple_of(ALIGNMENT), 0);
+    }
+    assert_eq!(FrameView::stored_checksum(&bytes), Some(checksum));
+    assert!(parts == bytes, "the parts are those of the whole frame");
     bytes
 }
 
@@ -136,6 +143,7 @@ fn frame_that_is_not_one_is_not_written() {
     let section = Section { kind: SectionKind::Positions, data_type: DataType::Float32, bytes: &[0; 12] };
     let mut target = [0; 1024];
     assert!(encode(&header(2), &[section], &mut target).is_err(), "positions of one atom for two");
+    assert!(encode_head(&header(2), &[section]).is_err(), "positions of one atom for two");
     assert!(encode(&header(1), &[section], &mut target[..255]).is_err(), "no room");
     assert!(encode(&header(1), &[section; 65], &mut vec![0; 1 << 16]).is_err(), "too many sections");
     let custom = Section { kind: SectionKind::Custom(u16::MAX), ..section };

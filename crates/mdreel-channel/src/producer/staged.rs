@@ -16,8 +16,7 @@ impl Producer {
             && let Some(length) = length.filter(|length| *length as u64 <= ring.geometry().slot_len)
         {
             restore(ring, staging, length)?;
-            let encode = |bytes: &mut [u8]| encode(header, sections, bytes);
-            let written = staging.write_in_place(header.sequence, length, encode);
+            let written = staging.write_in_place(header, sections, length);
             ring.head().n_deleted_files.store(staging.n_deleted(), Ordering::Relaxed);
             if let Some((place, level)) = written? {
                 ring.refer(position, place);

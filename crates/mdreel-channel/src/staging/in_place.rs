@@ -2,8 +2,8 @@
 //!
 //! Writing a staged frame to the ring and then to the file of a segment takes two copies. If the file has been reused or prepared,
 //! its pages and blocks exist, and the producer maps it. A frame that fits into the mapping is written there, and its slot in the
-//! ring refers to it. All other frames are copied twice: those in new files, in files whose pages the kernel has evicted, and on
-//! file systems on which this was not tested.
+//! ring refers to it. If the kernel has evicted the pages or does not make them writable, or has probably made them read-only, a
+//! system call writes the frame to the file. All other frames are copied twice: those in new files, and those on file systems on which this was not tested.
 
 use std::time::Instant;
 
@@ -16,6 +16,7 @@ use super::place::Durability;
 use super::prepared::{N_MORE, PreparedFile, PreparedFiles};
 use super::segment::{PREFIX, Prefix, name};
 use super::segment_file::SegmentFile;
+use crate::layout::{Header, Section, encode, encode_head};
 use crate::ring_file::{Geometry, InSegment};
 use mdreel_core::error::Result;
 
@@ -122,36 +123,47 @@ impl Staging {
         }
     }
 
-    /// Writes a frame of this length to a mapped segment, and returns its place and its durability. `write` fills the bytes and
-    /// returns their number. Returns `None`, and does not call `write`, if the frame has to be copied twice.
+    /// Writes a frame of this length to a segment that consumers map, and returns its place and its durability. Returns `None` if
+    /// the frame has to be copied twice.
     pub(crate) fn write_in_place(
         &mut self,
-        sequence: u64,
+        header: &Header,
+        sections: &[Section<'_>],
         length: usize,
-        write: impl FnOnce(&mut [u8]) -> Result<usize>,
     ) -> Result<Option<(InSegment, Durability)>> {
         if self.in_place.is_none() {
             return Ok(None);
         }
+        let sequence = header.sequence;
         let (at, mut file) = self.prepare(sequence, PREFIX + length as u64)?;
         let offset = at + PREFIX;
         let is_there = offset + length as u64 <= file.length();
-        let last = self.segments.back_mut().filter(|_| is_there);
-        // SAFETY: no slot refers to these bytes, and readers of staging read the file and not the mapping.
-        let bytes = last.and_then(|last| unsafe { last.mapped.as_mut()?.frame_mut(offset, length) });
-        let Some(bytes) = bytes else {
+        let Some(mapped) = self.segments.back_mut().filter(|_| is_there).and_then(|last| last.mapped.as_mut()) else {
             self.file = Some(file);
             return Ok(None);
         };
-        let written = write(bytes).map(|length| (length as u64, Prefix::of(sequence, bytes)));
-        let (length, prefix) = match written {
-            Ok((length, Some(prefix))) => (length, prefix),
+        // SAFETY: no slot refers to these bytes, and readers of staging read the file and not the mapping.
+        let bytes = unsafe { mapped.frame_mut(offset, length) };
+        let length = length as u64;
+        let written = match bytes {
+            Some(bytes) => encode(header, sections, bytes).map(|_| {
+                let prefix = Prefix::of(sequence, bytes);
+                prefix.map(|prefix| (prefix, file.finish(at, prefix)))
+            }),
+            // The file has its blocks, and mostly its pages, so a system call takes little more time than the copy.
+            None => encode_head(header, sections).map(|(head, checksum)| {
+                let prefix = Prefix::new(sequence, length, checksum);
+                Some((prefix, file.write_parts(at, prefix, &head, sections)))
+            }),
+        };
+        let (prefix, outcome) = match written {
+            Ok(Some(written)) => written,
             outcome => {
                 self.file = Some(file);
                 return outcome.map(|_| None);
             }
         };
-        let (inode, outcome) = (file.inode(), file.finish(at, prefix));
+        let inode = file.inode();
         let level = self.finish(prefix, file, outcome)?;
         let Some(last) = self.segments.back_mut() else { return Ok(None) };
         last.n_slots += 1;

@@ -92,6 +92,11 @@ impl Prefix {
         length.is_multiple_of(PREFIX).then_some(Prefix { length, sequence, checksum })
     }
 
+    /// Returns the prefix of a frame of this length, with this checksum in its header.
+    pub(super) fn new(sequence: u64, length: u64, checksum: u64) -> Self {
+        Prefix { length, sequence, checksum }
+    }
+
     /// Returns the bytes of the prefix in the segment that begins with the frame `first`.
     pub(super) fn to_bytes(self, first: u64) -> Block {
         block([self.length, self.sequence, self.checksum], first)

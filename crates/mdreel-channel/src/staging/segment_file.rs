@@ -5,14 +5,16 @@
 //! detect that the frames it has read belong to another segment (see `segment`).
 
 use std::fs::{File, OpenOptions};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, IoSlice};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::pwritev;
 
 use super::super::directory::Directory;
+use super::super::layout::Section;
 use super::super::mapping::Mapping;
 use super::segment::{Block, PREFIX, Prefix, header, name};
 use mdreel_core::error::{Error, Result};
@@ -143,6 +145,33 @@ impl SegmentFile {
     /// Appends a record after the last one, which ends at `at`. If the process is killed meanwhile, it leaves no record there.
     pub(super) fn write(&mut self, at: u64, prefix: Prefix, frame: &[u8]) -> std::io::Result<()> {
         self.file.write_all_at(frame, at + PREFIX)?;
+        self.finish(at, prefix)
+    }
+
+    /// Appends a record as `write` does. The frame consists of its header and its sections.
+    pub(super) fn write_parts(
+        &mut self,
+        at: u64,
+        prefix: Prefix,
+        head: &[u8],
+        sections: &[Section<'_>],
+    ) -> std::io::Result<()> {
+        let zeros: Block = [0; PREFIX as usize];
+        let mut pieces = vec![IoSlice::new(head)];
+        for section in sections {
+            let n_zeros = section.bytes.len().next_multiple_of(zeros.len()) - section.bytes.len();
+            pieces.extend([IoSlice::new(section.bytes), IoSlice::new(&zeros[..n_zeros])]);
+        }
+        // A page that two pieces share is written once.
+        let n_written = pwritev(&self.file, &pieces, at + PREFIX)?;
+        let (mut to, mut n_there) = (at + PREFIX, n_written);
+        for piece in pieces {
+            // A signal, for example, can interrupt the call.
+            let rest = &piece[n_there.min(piece.len())..];
+            n_there = n_there.saturating_sub(piece.len());
+            to += piece.len() as u64;
+            self.file.write_all_at(rest, to - rest.len() as u64)?;
+        }
         self.finish(at, prefix)
     }
 

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use super::super::layout::{Header, Section, encode};
+use super::super::layout::{FrameView, Header, Section, encode, frame_len};
 use super::super::ring_file::Geometry;
 use super::super::section::{DataType, SectionKind};
 use super::*;
@@ -195,6 +195,32 @@ fn staging_goes_on_in_another_segment_when_a_write_has_failed() {
 }
 
 #[test]
+fn frame_is_the_same_whether_a_mapping_or_a_system_call_writes_it() {
+    let place = tempfile::tempdir_in("/dev/shm").unwrap();
+    let path = place.path().join("staging");
+    let mut staging =
+        Staging::open(&path, Durability::File, Retention { count: Some(1), segment: 2 << 20, ..ALL }).unwrap();
+    staging.allow_in_place(Geometry { n_slots: 4, slot_len: 132 << 10 });
+    let bytes: Vec<_> = [4, 64, 100, 129_872].map(|length| vec![length as u8; length]).into();
+    let (kind, data_type) = (SectionKind::Custom(0), DataType::Float32);
+    let sections: Vec<_> = bytes.iter().map(|bytes| Section { kind, data_type, bytes }).collect();
+    let length = frame_len(sections.iter().map(|section| section.bytes.len())).unwrap();
+    let mut expected = Vec::new();
+    for sequence in 0..8 {
+        let header = Header { stream: 1, epoch: 0, sequence, step: 0, time: 0.0, n_atoms: 0, cell: None };
+        // The file of the newest segment counts as old for every other frame.
+        let mapped = staging.segments.back_mut().and_then(|last| last.mapped.as_mut());
+        assert_eq!(mapped.is_some(), sequence > 0);
+        mapped.into_iter().for_each(|mapped| mapped.note_age(Duration::from_secs(60 * (sequence % 2))));
+        assert!(staging.write_in_place(&header, &sections, length).unwrap().is_some(), "frame {sequence}");
+        let mut frame = vec![0xa5; length];
+        assert_eq!(encode(&header, &sections, &mut frame).unwrap(), length);
+        expected.push(frame);
+    }
+    assert_eq!(kept(&path), expected);
+}
+
+#[test]
 fn staging_with_prepared_files_goes_on_and_unmaps_them_when_writes_have_failed() {
     let place = tempfile::tempdir_in("/dev/shm").unwrap();
     let path = place.path().join("staging");
@@ -204,12 +230,10 @@ fn staging_with_prepared_files_goes_on_and_unmaps_them_when_writes_have_failed()
     let mut written = Vec::new();
     for _ in 0..5 {
         loop {
-            let (sequence, bytes) = (written.len() as u64, frame(written.len() as u8));
-            let copy = |to: &mut [u8]| {
-                to.copy_from_slice(&bytes);
-                Ok(bytes.len())
-            };
-            let outcome = staging.write_in_place(sequence, bytes.len(), copy).unwrap();
+            let (sequence, bytes) = (written.len() as u64, numbered(written.len() as u64, 64));
+            let view = FrameView::decode(&path, &bytes).unwrap();
+            let sections: Vec<_> = view.sections().collect();
+            let outcome = staging.write_in_place(&view.header, &sections, bytes.len()).unwrap();
             if outcome.is_none() {
                 staging.append(sequence, &bytes).unwrap();
             }

@@ -26,10 +26,15 @@ fn resume_with_long_slots(place: &Place, retention: Retention, resume_step: i64)
 
 /// Publishes frames from this step on until all slots refer to segments. Returns the next step.
 fn publish_until_in_place(producer: &mut Producer, place: &Place, from: i64) -> i64 {
+    publish_slowly_until_in_place(producer, place, from, Duration::from_millis(1))
+}
+
+/// Publishes frames with pauses, in which the thread prepares files, as `publish_until_in_place` does.
+fn publish_slowly_until_in_place(producer: &mut Producer, place: &Place, from: i64, pause: Duration) -> i64 {
     let begin = Instant::now();
     let is_in_place = |step: &i64| {
         publish(producer, *step).unwrap();
-        std::thread::sleep(Duration::from_millis(1));
+        std::thread::sleep(pause);
         assert!(begin.elapsed() < LONG, "frames are not written in place");
         n_in_segments(place) == N_SLOTS
     };
@@ -121,7 +126,7 @@ fn files_are_prepared_after_a_restart() {
     (0..100).for_each(|step| assert!(publish(&mut producer, step).is_ok()));
     drop(producer);
     let mut producer = resume_with_long_slots(&place, retention, 100);
-    let next = publish_until_in_place(&mut producer, &place, 100);
+    let next = publish_slowly_until_in_place(&mut producer, &place, 100, Duration::from_millis(100));
     assert!(next < 150, "no file was reused");
 }
 
