@@ -3,7 +3,8 @@
 //! Writing a staged frame to the ring and then to the file of a segment takes two copies. If the file has been reused or prepared,
 //! its pages and blocks exist, and the producer maps it. A frame that fits into the mapping is written there, and its slot in the
 //! ring refers to it. If the kernel has evicted the pages or does not make them writable, or has probably made them read-only, a
-//! system call writes the frame to the file. All other frames are copied twice: those in new files, and those on file systems on which this was not tested.
+//! system call writes the frame to the file. All other frames are copied twice: those in new files, and those on file systems on
+//! which this was not tested.
 
 use std::time::Instant;
 

@@ -19,7 +19,7 @@ pub(super) struct MappedFile {
     pub inode: u64,
     pub memory: Mapping,
     /// Whether a write in place would be slower than a system call that writes to the file.
-    is_clean: bool,
+    pub is_clean: bool,
 }
 
 impl MappedFile {

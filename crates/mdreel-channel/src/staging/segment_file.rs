@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{FallocateFlags, fallocate};
-use rustix::io::pwritev;
+use rustix::io::{pwritev, retry_on_intr};
 
 use super::super::directory::Directory;
 use super::super::layout::Section;
@@ -163,10 +163,10 @@ impl SegmentFile {
             pieces.extend([IoSlice::new(section.bytes), IoSlice::new(&zeros[..n_zeros])]);
         }
         // A page that two pieces share is written once.
-        let n_written = pwritev(&self.file, &pieces, at + PREFIX)?;
+        let n_written = retry_on_intr(|| pwritev(&self.file, &pieces, at + PREFIX))?;
         let (mut to, mut n_there) = (at + PREFIX, n_written);
         for piece in pieces {
-            // A signal, for example, can interrupt the call.
+            // The call may have written a part, for example because the disk is full.
             let rest = &piece[n_there.min(piece.len())..];
             n_there = n_there.saturating_sub(piece.len());
             to += piece.len() as u64;
