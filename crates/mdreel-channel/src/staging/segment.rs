@@ -21,9 +21,9 @@
 //! | 24 | u64 | checksum of the bytes before it, with the number of the segment's first frame as the seed |
 //! | 32 | 32 bytes | zeros |
 //!
-//! The producer writes the prefix of a record last, when the frame and the end of the records are in place. A file may have been
-//! reused, and then contains the rest of an older segment after the last record. 64 zero bytes separate this rest from the record,
-//! and the prefixes in it were computed with another seed.
+//! The producer writes the prefix of a record last, when the frame and the end of the records are in place, and the header of the
+//! segment with its first prefix. A file may have been reused, and then contains the rest of an older segment after the last record.
+//! 64 zero bytes separate this rest from the record, and the prefixes in it were computed with another seed.
 //!
 //! A frame has its own checksums of its header and of each section. The record adds no checksum of the frame, but its prefix
 //! repeats the checksum of the header.

@@ -38,7 +38,7 @@ impl SegmentFile {
     pub(super) fn create(directory: &Directory, first: u64) -> Result<Self> {
         let name = name(first);
         let file = directory.open_file(&name, OpenOptions::new().read(true).write(true).create_new(true))?;
-        Self::of(&directory.join(&name), first, file)?.begun(directory)
+        Self::of(&directory.join(&name), first, file)
     }
 
     /// Creates a file without a name, with blocks and pages for this number of bytes. The kernel deletes it with its last descriptor,
@@ -64,7 +64,7 @@ impl SegmentFile {
     pub(super) fn begin(mut self, directory: &Directory, first: u64) -> Result<Self> {
         directory.give_first_name(&self.file, &name(first))?;
         self.first = first;
-        self.begun(directory)
+        Ok(self)
     }
 
     /// Begins a segment in the file of an old one. If the old file has been deleted, or has a second name under which the frames of
@@ -101,20 +101,7 @@ impl SegmentFile {
             std::fs::remove_file(&path).map_err(refused)?;
             return Ok(None);
         }
-        SegmentFile { first, file, inode: facts.ino(), length: facts.len() }.begun(directory).map(Some)
-    }
-
-    /// Writes the header of the segment, and zeros at the place of the first prefix.
-    fn begun(mut self, directory: &Directory) -> Result<Self> {
-        let bytes = [header(self.first), [0; PREFIX as usize]];
-        let path = directory.join(&name(self.first));
-        if let Err(error) = self.file.write_all_at(bytes.as_flattened(), 0) {
-            // The disk may be full. The next attempt begins the segment again.
-            let _ = std::fs::remove_file(&path);
-            return Err(Error::io(&path, error));
-        }
-        self.length = self.length.max(2 * PREFIX);
-        Ok(self)
+        Ok(Some(SegmentFile { first, file, inode: facts.ino(), length: facts.len() }))
     }
 
     /// Opens the file of an existing segment to append to it.
@@ -183,7 +170,10 @@ impl SegmentFile {
             let zeros: Block = [0; PREFIX as usize];
             self.file.write_all_at(&zeros[..rest], end)?;
         }
-        self.file.write_all_at(&prefix.to_bytes(self.first), at)?;
+        let blocks = [header(self.first), prefix.to_bytes(self.first)];
+        // The header of the segment lies before the first prefix, and one call writes both.
+        let (blocks, at) = if at == PREFIX { (&blocks[..], 0) } else { (&blocks[1..], at) };
+        self.file.write_all_at(blocks.as_flattened(), at)?;
         self.length = self.length.max(end);
         Ok(())
     }

@@ -37,11 +37,12 @@ FILE = "write and rename a fresh file"
 _COPY = "copy in memory"
 _RING = "ring"
 _KEPT = "staged, 256 MiB retained"
+_KEPT_FOLLOWED = _KEPT + ", a consumer"
 _NEWEST = "staged, few frames retained, one file per frame"
-_FOLLOWED = _NEWEST + ", a consumer"
+_NEWEST_FOLLOWED = _NEWEST + ", a consumer"
 _ALL = "staged, all frames retained"
 _THREADS = _ALL + ", threads"
-_REUSING = _KEPT, _NEWEST, _FOLLOWED
+_REUSING = _KEPT, _KEPT_FOLLOWED, _NEWEST, _NEWEST_FOLLOWED
 """Ways that reuse files."""
 
 _PATIENCE = 60.0
@@ -65,14 +66,16 @@ class Ways(ExitStack):
         self._memory = Path(self.enter_context(tempfile.TemporaryDirectory(dir=MEMORY)))
         (self._folder / "files").mkdir()
         self.size = size = values.nbytes
+        kept, newest = {"n_bytes": _KEPT_BYTES}, {"n_frames": 1, "segment_bytes": size}
         self.by_name: dict[str, Way] = {
             FILE: self._write_file,
             _COPY: lambda number: np.copyto(self._copy, self._bytes),
             _RING: self._channel("ring", None),
-            _NEWEST: self._channel("one", {"n_frames": 1, "segment_bytes": size}),
-            _KEPT: self._channel("some", {"n_bytes": _KEPT_BYTES}),
+            _KEPT: self._channel("some", kept),
+            _KEPT_FOLLOWED: self._channel("some-followed", kept, is_followed=True),
+            _NEWEST: self._channel("one", newest),
+            _NEWEST_FOLLOWED: self._channel("one-followed", newest, is_followed=True),
             _ALL: self._channel("all", {}),
-            _FOLLOWED: self._channel("followed", {"n_frames": 1, "segment_bytes": size}, is_followed=True),
             "managed directory": self._managed(),
         }
 

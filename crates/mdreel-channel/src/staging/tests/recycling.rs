@@ -117,13 +117,13 @@ fn process_killed_while_a_file_becomes_another_segment_leaves_the_frames_before_
     (0..3).for_each(|i| assert!(staging.append(i.into(), &frame(i)).is_ok()));
     drop(staging);
     assert_eq!(files(&path), names(&[1, 2]));
-    // First, the file has the name of the next segment and the header of the old one. Then it has its own header, and no record
-    // yet.
+    // First, the file has the name of the next segment and the content of the old one. Then it has the new frame, before the header
+    // and the prefix are written.
     std::fs::rename(path.join(name(1)), path.join(name(3))).unwrap();
-    for is_begun in [false, true] {
-        if is_begun {
-            std::fs::rename(path.join(name(3)), path.join(name(1))).unwrap();
-            SegmentFile::reuse(&Directory::open(&path).unwrap(), 1, 3).unwrap();
+    for has_frame in [false, true] {
+        if has_frame {
+            let file = OpenOptions::new().write(true).open(path.join(name(3))).unwrap();
+            file.write_all_at(&frame(3), HEADER + PREFIX).unwrap();
         }
         assert_eq!(files(&path), names(&[2, 3]));
         assert_eq!(kept(&path), [frame(2)]);
