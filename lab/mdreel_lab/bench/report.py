@@ -1,12 +1,17 @@
 """Reports: tables and figures made from the records of a folder."""
 
 from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from itertools import chain
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
+from mdreel.errors import WorkerError
+from mdreel.execution.available_cores import available_processors
 from mdreel.results.figure import save
 from mdreel_lab.bench import figures
 from mdreel_lab.bench.exchange import page as exchange
@@ -29,12 +34,14 @@ def write_reports(machines: Sequence[Machine], output: Path, names: Sequence[str
     The pages of analyses compare all machines; scenarios of exchange have a page for each machine.
 
     Raise a `MismatchError` if there are no records, or machines have run different scenarios under one name. Raise a
-    `FormatError` or `OSError` if a record cannot be read or a page cannot be written.
+    `FormatError` or `OSError` if a record cannot be read or a page cannot be written, and a `WorkerError` if a process
+    that writes pages was killed.
     """
     found = scenarios_of(machines)
     output.mkdir(parents=True, exist_ok=True)
     lines = ["# Benchmarks", ""]
     exchanged = []
+    wanted = []
     for name, several in found.items():
         scenario = read_scenario(several[0].path)
         is_wanted = names is None or name in names
@@ -44,7 +51,7 @@ def write_reports(machines: Sequence[Machine], output: Path, names: Sequence[str
             pages = [(name, list(several))]
         for page, shown in pages:
             if is_wanted:
-                _write_page(output, page, scenario, shown)
+                wanted.append((output, page, scenario, shown))
             records = merged(shown) if isinstance(scenario, Scenario) else shown[0].records
             n_done = sum(kept.status == DONE for kept in records)
             said = ", ".join(one.machine.name for one in shown if one.machine.name)
@@ -53,6 +60,7 @@ def write_reports(machines: Sequence[Machine], output: Path, names: Sequence[str
             lines.append(f"* [{scenario.title}]({page}.md): {n_done:,} of {len(records):,} points, {size} size{where}")
             if isinstance(scenario, Exchange) and scenario.claim:
                 exchanged.append((page, scenario, records))
+    _write_pages(wanted)
     if exchanged:
         write_text(output / "findings.md", "\n".join(exchange.overview(exchanged)).rstrip() + "\n")
         lines.append("* [Five findings](findings.md) of Lumsden et al. (2024), and what is found here")
@@ -64,6 +72,22 @@ def write_reports(machines: Sequence[Machine], output: Path, names: Sequence[str
 def _page_name(name: str, one: OfMachine) -> str:
     """Return the name of the page of a scenario on one machine."""
     return f"{name}-{one.machine.name}" if one.machine.name else name
+
+
+def _write_pages(wanted: Sequence[tuple[Path, str, Scenario | Exchange, Sequence[OfMachine]]]) -> None:
+    """Write pages, several at a time if there are processors for them, because Matplotlib uses only one."""
+    n_processes = min(available_processors(), len(wanted))
+    if n_processes < 2:
+        for page in wanted:
+            _write_page(*page)
+        return
+    try:
+        with ProcessPoolExecutor(n_processes, get_context("spawn")) as processes:
+            list(processes.map(_write_page, *zip(*wanted, strict=True)))  # an error cancels the rest
+    except BrokenProcessPool as error:
+        raise WorkerError(
+            "a process that writes pages was killed, perhaps because there is too little memory"
+        ) from error
 
 
 def _write_page(output: Path, name: str, scenario: Scenario | Exchange, several: Sequence[OfMachine]) -> None:
@@ -118,6 +142,7 @@ def _table(folder: Path, table: Table) -> list[str]:
 def _drawn(folder: Path, name: str, figure: Figure) -> list[str]:
     for ending in _ENDINGS:
         save(figure, folder / f"{name}{ending}", force=True)
+        figure.set_layout_engine("none")  # the layout of the first file also fits the others
     return [f"![{name}]({folder.name}/{name}.png)", ""]
 
 
