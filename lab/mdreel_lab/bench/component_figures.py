@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import product
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -106,12 +107,12 @@ def scheduler_times(title: str, series: Sequence[Series]) -> Figure:
 
 
 def speed_up_over_ratio(title: str, series: Sequence[Series]) -> Figure:
-    """Draw S over R_comp/io of one worker, a curve for each number of workers."""
+    """Draw S over R_comp/io of one worker, a curve for each program and number of workers."""
     return _over_ratio(title, series, "speed-up")
 
 
 def efficiency_over_ratio(title: str, series: Sequence[Series]) -> Figure:
-    """Draw E over R_comp/io of one worker, a curve for each number of workers."""
+    """Draw E over R_comp/io of one worker, a curve for each program and number of workers."""
     return _over_ratio(title, series, "efficiency")
 
 
@@ -127,28 +128,41 @@ OF_COMPONENTS: dict[str, Callable[[str, Sequence[Series]], Figure]] = {
 
 
 def _over_ratio(title: str, series: Sequence[Series], quantity: str) -> Figure:
+    series_of: dict[str, list[Series]] = {}
+    for one in series:
+        series_of.setdefault(_without_load(one.name), []).append(one)
     numbers = sorted({cell.n_workers for one in series for cell in one.cells if cell.n_workers > 1})
     with canvas(None, title, SIZE, "both") as axes:
-        for i, n_workers in enumerate(numbers):
-            points = []
-            for one in series:
-                alone, cell = one.cell(1), one.cell(n_workers)
-                if alone is None or cell is None:
-                    continue
-                ratio, value = alone.spread("ratio").mean, one.spread(quantity, cell)
-                if not math.isnan(ratio) and not math.isnan(value.mean):
-                    points.append((ratio, value))
+        for i, (name, n_workers) in enumerate(product(series_of, numbers)):
+            points = _points_over_ratio(series_of[name], n_workers, quantity)
             if points:
-                points.sort(key=lambda point: point[0])
                 at, values = zip(*points, strict=True)
                 means, deviations = [one.mean for one in values], [one.deviation for one in values]
-                axes.errorbar(at, means, deviations, label=f"N = {n_workers}", capsize=4, **look(i))
+                label = f"{name}, N = {n_workers}" if len(series_of) > 1 else f"N = {n_workers}"
+                axes.errorbar(at, means, deviations, label=label, capsize=4, **look(i))
         axes.set_xscale("log")
         axes.set_ylim(bottom=0.0)
         axes.set_xlabel(f"{QUANTITIES['ratio']} of one worker")
         axes.set_ylabel(QUANTITIES[quantity])
         draw_legend(axes)
     return figure_of(axes)
+
+
+def _without_load(name: str) -> str:
+    """Return the name of a series without the part on the load, which determines the ratio."""
+    return ", ".join(part for part in name.split(", ") if not part.startswith(("R = ", "W = ")))
+
+
+def _points_over_ratio(series: Sequence[Series], n_workers: int, quantity: str) -> list[tuple[float, Spread]]:
+    """Return the ratio of one worker and the quantity for each series, by ascending ratio."""
+    points = []
+    for one in series:
+        alone, cell = one.cell(1), one.cell(n_workers)
+        if alone is not None and cell is not None:
+            ratio, value = alone.spread("ratio").mean, one.spread(quantity, cell)
+            if not math.isnan(ratio) and not math.isnan(value.mean):
+                points.append((ratio, value))
+    return sorted(points, key=lambda point: point[0])
 
 
 def _mean_over_ranks(cell: Cell, name: str) -> Spread:

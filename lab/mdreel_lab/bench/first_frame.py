@@ -61,9 +61,8 @@ def measure(topology: str, trajectory: str, n_segments: int, n_rounds: int) -> l
     atoms = mda.Universe(topology).select_atoms("protein and name CA")
     folder = ranks.share(lambda: tempfile.mkdtemp(prefix="first-frame-"))
     os.environ["MDREEL_CACHE_DIR"] = str(Path(folder, "cache"))
-    parts = ranks.share(
-        lambda: [str(path) for path in split(trajectory, Path(folder, "part.xtc"), n_parts=n_segments).paths]
-    )
+    part = f"part{Path(trajectory).suffix}"  # an index takes time, so the segments have the format of the file
+    parts = ranks.share(lambda: [str(path) for path in split(trajectory, Path(folder, part), n_parts=n_segments).paths])
     ranks.share(lambda: time.sleep(_SETTLING_SECONDS))
     inputs: dict[str, str | list[str]] = {"one file": trajectory, f"{n_segments:,} segments": parts}
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in inputs}

@@ -5,6 +5,7 @@ import json
 import math
 import shutil
 import statistics
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -194,6 +195,14 @@ def test_efficiency_is_drawn_over_the_ratio_of_one_worker(folder: Path) -> None:
     assert set(drawn) == {"N = 2", "N = 5"}
     for n in (2, 5):
         assert np.array(drawn[f"N = {n}"]) == pytest.approx(np.array([[COMPUTE / READ, efficiencies[n]]]))
+
+
+def test_each_program_has_its_own_curves_over_the_ratio(folder: Path) -> None:
+    (one,) = series_of(kept_in(folder))
+    names = ["MDAnalysis, R = 0.3", "MDAnalysis, R = 11", "mdreel, R = 0.3"]
+    drawn = curves(efficiency_over_ratio("Made up", [replace(one, name=name) for name in names]))
+    n_points = {"MDAnalysis, N = 2": 2, "MDAnalysis, N = 5": 2, "mdreel, N = 2": 1, "mdreel, N = 5": 1}
+    assert {label: len(points) for label, points in drawn.items()} == n_points
 
 
 @pytest.mark.parametrize("name", OF_COMPONENTS)
