@@ -104,10 +104,15 @@ class Kept(Generic[PointT_co]):
     environment: dict[str, Any] = field(default_factory=dict)
     spans: Path | None = None
 
+    @property
+    def lacks_spans(self) -> bool:
+        """Whether its spans were recorded, but are not with the record."""
+        return self.spans is not None and not self.spans.exists()
+
     @cached_property
     def timing(self) -> "Timing | None":
         """Its spans; None where there are none."""
-        if self.spans is None:
+        if self.spans is None or self.lacks_spans:
             return None
         from mdreel.timing.files import read_record
 

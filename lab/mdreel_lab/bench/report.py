@@ -157,6 +157,7 @@ def _facts(size: str, records: Sequence[Kept[Any]]) -> str:
     several = {
         "Size": size,
         **of_kind,
+        **_missing_spans(done),
         "mdreel": f"{environment.get('mdreel')}, commit {environment.get('commit') or 'unknown'}",
         "Machine": f"{environment.get('cpu')}, {last.facts.get('n_cores')} cores, {environment.get('kernel')}",
         "Versions": ", ".join(f"{name} {text}" for name, text in sorted(environment.get("versions", {}).items())),
@@ -173,6 +174,13 @@ def _facts_of_analyses(done: Sequence[Kept[Any]]) -> dict[str, str]:
         "Files": "; ".join(sorted({_file(kept) for kept in done})),
         **_hosts(done),
     }
+
+
+def _missing_spans(done: Sequence[Kept[Any]]) -> dict[str, str]:
+    """State how many records lack their spans, which tables and figures of observables need."""
+    n_missing = sum(kept.lacks_spans for kept in done)
+    said = f"missing for {n_missing:,} of {len(done):,} points, so tables and figures of observables leave them out"
+    return {"Spans": said} if n_missing else {}
 
 
 def _hosts(done: Sequence[Kept[Any]]) -> dict[str, str]:

@@ -316,6 +316,18 @@ def test_record_that_is_torn_is_named(folder: Path, tmp_path: Path) -> None:
     assert str(place) in str(caught.value)
 
 
+def test_report_without_spans_has_times_and_states_what_is_missing(folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    n_all = len([kept for kept in kept_in(copy) if kept.status == DONE])
+    spans = [kept.spans for kept in kept_in(copy) if kept.spans is not None]
+    for path in spans:
+        path.unlink()
+    text = write_reports([Machine("", copy)], copy / "report").with_name("made-up.md").read_text()
+    assert f"* Spans: missing for {len(spans)} of {n_all} points" in text
+    scaling = csv.DictReader((copy / "report" / "made-up" / "scaling.csv").read_text().splitlines())
+    assert [row["N"] for row in scaling] == ["1", "2", "5*"]
+
+
 def test_folder_without_records_is_said(tmp_path: Path) -> None:
     with pytest.raises(MismatchError, match="there are no records of benchmarks"):
         write_reports([Machine("", tmp_path)], tmp_path / "report")
