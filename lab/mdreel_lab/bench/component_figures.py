@@ -128,17 +128,17 @@ OF_COMPONENTS: dict[str, Callable[[str, Sequence[Series]], Figure]] = {
 
 
 def _over_ratio(title: str, series: Sequence[Series], quantity: str) -> Figure:
-    series_of: dict[str, list[Series]] = {}
+    by_name: dict[str, list[Series]] = {}
     for one in series:
-        series_of.setdefault(_without_load(one.name), []).append(one)
+        by_name.setdefault(_without_load(one.name), []).append(one)
     numbers = sorted({cell.n_workers for one in series for cell in one.cells if cell.n_workers > 1})
     with canvas(None, title, SIZE, "both") as axes:
-        for i, (name, n_workers) in enumerate(product(series_of, numbers)):
-            points = _points_over_ratio(series_of[name], n_workers, quantity)
+        for i, (name, n_workers) in enumerate(product(by_name, numbers)):
+            points = _points_over_ratio(by_name[name], n_workers, quantity)
             if points:
                 at, values = zip(*points, strict=True)
                 means, deviations = [one.mean for one in values], [one.deviation for one in values]
-                label = f"{name}, N = {n_workers}" if len(series_of) > 1 else f"N = {n_workers}"
+                label = f"{name}, N = {n_workers}" if len(by_name) > 1 else f"N = {n_workers}"
                 axes.errorbar(at, means, deviations, label=label, capsize=4, **look(i))
         axes.set_xscale("log")
         axes.set_ylim(bottom=0.0)
