@@ -32,6 +32,7 @@ from mdreel.mdanalysis.accelerate import accelerate, is_replaced
 from mdreel.timing.spans import NO_BLOCK
 from mdreel.timing.timing import Timing
 from mdreel.trajectory.frame_counter import counted_source
+from mdreel.trajectory.selection_parser import separate_selection_parsers
 
 if TYPE_CHECKING:
     from typing import Self
@@ -190,6 +191,7 @@ class _Groups(Fold):
 
     def added(self, value: list[_Done] | None, batch: Batch) -> list[_Done] | Failed:
         """Call the function for each group. Each call stores its results in a new copy of the analysis."""
+        separate_selection_parsers()  # other threads of this process may be workers, too
         done = value or []
         for number in batch.frames.tolist():
             function = pickle.loads(self.function)  # noqa: S301 (from our own process)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from mdreel.analysis.user.partial_positions import PartialPositions
 from mdreel.analysis.user.worker_task import Known, Start
 from mdreel.errors import UnsupportedError
+from mdreel.trajectory.selection_parser import separate_selection_parsers
 
 _WITH_MDANALYSIS = (
     "subclass MDAnalysis's AnalysisBase for that, and run it on these workers with mdreel.mdanalysis.backend()"
@@ -313,6 +314,7 @@ def universe_of(topology: Any, atoms: NDArray[np.uint32], known: Known) -> mda.U
     MDAnalysis.Universe
         The Universe, with a `WorkerTrajectory` as its trajectory.
     """
+    separate_selection_parsers()  # other threads of this process may be workers, too
     universe = mda.Universe(topology, to_guess=())
     universe.trajectory = WorkerTrajectory(WorkerTimestep(topology.n_atoms, atoms, known), known)
     return universe
