@@ -12,6 +12,7 @@ from mdreel.errors import MdreelError
 from mdreel.execution.blocks import select_frames
 from mdreel.execution.executors.executor import Executor
 from mdreel.execution.executors.mpi.executor import Mpi
+from mdreel.execution.file_check import with_later_check
 from mdreel.execution.job import Job, Outcome
 from mdreel.execution.pipeline import run
 from mdreel.trajectory.open import open as open_trajectory
@@ -36,7 +37,7 @@ def main() -> None:
         ranks = Mpi(schedule="static")
         rank = ranks._communicator.rank
         try:
-            outcome = ranks.share(lambda: compute(paths, ranks, is_located, index))
+            outcome = ranks.share(lambda: with_later_check(lambda: compute(paths, ranks, is_located, index)))
         except (MdreelError, OSError) as error:
             out.with_suffix(f".{rank}").write_text(f"{type(error).__name__}: {error}")
             return

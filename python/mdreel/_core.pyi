@@ -25,6 +25,7 @@ __all__ = [
     "DirectoryProducer",
     "DirectoryReader",
     "DirectoryWriter",
+    "FileCheck",
     "FrameEncoder",
     "FrameReader",
     "FrameSelection",

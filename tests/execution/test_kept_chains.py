@@ -81,7 +81,12 @@ def keep(paths: list[str], overlaps: str = "keep") -> bool:
 
 
 def kept(paths: list[str], overlaps: str = "keep", index: str = "cache") -> Source | None:
-    return kept_chain("\0".join(paths), None, "auto", index, overlaps)
+    found = kept_chain("\0".join(paths), None, "auto", index, overlaps)
+    if found is None:
+        return None
+    chain, check = found
+    assert check is not None, "all files were seen from this machine"
+    return chain if check.are_unchanged() else None
 
 
 def bits(job: Job) -> np.ndarray:
@@ -136,9 +141,17 @@ def test_only_the_files_that_are_read_are_opened(folders: dict[str, list[str]]) 
     assert kept(paths) is None
 
 
-def test_kept_facts_are_those_that_were_kept(folders: dict[str, list[str]]) -> None:
-    source = kept(folders["xtc"])
+def test_kept_facts_are_read_when_they_are_needed(cache: Path, folders: dict[str, list[str]]) -> None:
+    paths = folders["xtc"]
+    source = kept(paths)
     assert source is not None
+    assert source.describe() == [{"kept": 1}]
+    descriptions = list(cache.glob("index/*.files.index"))
+    for path in descriptions:
+        path.rename(path.with_suffix(".away"))
+    assert source.describe() == open_trajectory(paths).describe()
+    for path in descriptions:
+        path.with_suffix(".away").rename(path)
     assert source.describe() == [{"kept": 1}]
 
 

@@ -1,15 +1,16 @@
 //! Chains of sources that were opened in different ways.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use mdreel_core::source::kept_chain::KeptChain;
+use mdreel_core::source::kept_chain::{FileCheck as CoreFileCheck, KeptChain};
 use mdreel_core::source::open::{Options, chain};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString};
+use pyo3::types::PyList;
 
 use crate::error::to_python;
+use crate::facts::KeptFacts;
 use crate::origin::Origin;
 use crate::patience::patiently;
 use crate::source::Source;
@@ -47,9 +48,45 @@ pub(crate) fn chain_sources<'py>(
     Ok(Source::described(opened, Origin::Recipe(recipe), facts.into_any()).for_workers_by(workers))
 }
 
+/// Check whether the files of a chain have changed since they were described.
+#[pyclass(frozen, module = "mdreel._core")]
+pub struct FileCheck(Mutex<State>);
+
+enum State {
+    Open(CoreFileCheck),
+    Done(bool),
+}
+
+impl FileCheck {
+    fn replace(&self, state: State) -> State {
+        std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), state)
+    }
+}
+
+#[pymethods]
+impl FileCheck {
+    /// Begin to query the files on other threads of the core.
+    fn begin(&self) {
+        if let State::Open(check) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            check.begin();
+        }
+    }
+
+    /// Query the files, and return whether all of them are unchanged.
+    fn are_unchanged(&self, py: Python<'_>) -> PyResult<bool> {
+        let done = match self.replace(State::Done(false)) {
+            State::Open(check) => patiently(py, move || Ok(check.are_unchanged()))?,
+            State::Done(done) => done,
+        };
+        self.replace(State::Done(done));
+        Ok(done)
+    }
+}
+
 /// Open a chain from its kept description, without opening its files.
 ///
-/// The paths are separated by NUL. The function returns None if there is no description or if a file has changed.
+/// The paths are separated by NUL. The function returns the chain, and the check that its files are unchanged, or None if they
+/// had to be checked in advance. It returns None if there is no description, or if a check in advance has failed.
 #[pyfunction]
 #[pyo3(signature = (paths, format, access, index, overlaps))]
 pub(crate) fn kept_chain(
@@ -59,15 +96,16 @@ pub(crate) fn kept_chain(
     access: &str,
     index: &str,
     overlaps: &str,
-) -> PyResult<Option<Source>> {
+) -> PyResult<Option<(Source, Option<FileCheck>)>> {
     let options = Options::from_names(format, access, index, overlaps).map_err(|error| to_python(py, error))?;
     let found = patiently(py, move || {
-        let Some(kept) = KeptChain::load(&paths, options) else { return Ok(None) };
-        Ok(Some((kept.chain.open(options, &Arc::default())?, kept.bytes, kept.notes)))
+        let Some((kept, check)) = KeptChain::load(&paths, options) else { return Ok(None) };
+        Ok(Some((kept.chain.open(options, &Arc::default())?, kept.bytes, kept.notes, check)))
     })?;
-    let Some((opened, told, facts)) = found else { return Ok(None) };
+    let Some((opened, told, facts, check)) = found else { return Ok(None) };
     let origin = Origin::kept(told.into(), format, [access, index, overlaps]);
-    Ok(Some(Source::described(opened, origin, PyString::new(py, &facts).into_any())))
+    let source = Source::described(opened, origin, Bound::new(py, KeptFacts(facts))?.into_any());
+    Ok(Some((source, check.map(|check| FileCheck(Mutex::new(State::Open(check)))))))
 }
 
 /// Open a chain that another process has described. `told` is the description, shape (n_bytes,), uint8.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use mdreel_core::frame::Quantity;
 use mdreel_core::source::dcd::{ByteOrder, Dcd, Flavor};
+use mdreel_core::source::kept_chain::Notes;
 use mdreel_core::source::netcdf3::NetCdf3;
 use mdreel_core::source::open::Opened;
 use mdreel_core::source::trr::Trr;
@@ -111,4 +112,18 @@ fn ncdf_facts(facts: &Bound<'_, PyDict>, ncdf: &NetCdf3) -> PyResult<()> {
     facts.set_item("velocities", ncdf.quantities().contains(Quantity::Velocities))?;
     facts.set_item("forces", ncdf.quantities().contains(Quantity::Forces))?;
     facts.set_item("uncounted bytes", ncdf.uncounted_bytes())
+}
+
+/// Facts about the files of a chain, which are kept with its description as JSON.
+#[pyclass(frozen, module = "mdreel._core")]
+pub(crate) struct KeptFacts(pub(crate) Notes);
+
+/// Returns known facts about each file. `known` are those of one file, a list, or `KeptFacts`. Returns `None` for `KeptFacts`
+/// whose description has been removed or replaced.
+pub(crate) fn known_facts<'py>(known: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Bound<'py, PyDict>>>> {
+    if let Ok(kept) = known.cast::<KeptFacts>() {
+        let Some(notes) = kept.get().0.read() else { return Ok(None) };
+        return known.py().import("json")?.call_method1("loads", (notes,))?.extract();
+    }
+    known.extract().or_else(|_| Ok(vec![known.cast::<PyDict>()?.copy()?])).map(Some)
 }

@@ -59,7 +59,7 @@ mod _core {
     #[pymodule_export]
     use crate::centers::{frame_distances, nearest_centers, superposed_rows};
     #[pymodule_export]
-    use crate::chain::{chain_sources, described_chain, keep_chain, kept_chain};
+    use crate::chain::{FileCheck, chain_sources, described_chain, keep_chain, kept_chain};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::channel::compressed::channel_xtc_positions;

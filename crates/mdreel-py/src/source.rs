@@ -7,13 +7,13 @@ use mdreel_core::source::{self as core, SourceExt, damage::OnError, places::Plac
 use mdreel_core::{Error, frame::Quantity};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::types::{PyDict, PyList};
 
 use crate::block::FrameSet;
 use crate::chunked::OpenFiles;
 use crate::error::to_python;
 use crate::external_reads::read_by;
-use crate::facts::facts;
+use crate::facts::{facts, known_facts};
 use crate::frame::{Frames, arrays_of, from_arrays};
 use crate::origin::{Origin, announced_files, open_files};
 use crate::patience::patiently;
@@ -31,7 +31,7 @@ pub struct Source {
     origin: Option<Arc<Origin>>,
     /// The transformations of each frame that is read.
     transformations: Chain,
-    /// The facts about each file if Python has found them, as objects or as JSON.
+    /// The facts about each file if they are known, as objects or as `KeptFacts`.
     facts: Option<Py<PyAny>>,
     left_out: Option<LeftOut>,
     /// A Python function that takes the source. It returns a function and its arguments, which open the same files in another
@@ -337,12 +337,8 @@ impl Source {
 
     /// Return the facts about each file: format, path, size, and facts that are specific to the format.
     pub fn describe<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        if let Some(facts) = &self.facts {
-            let facts = facts.bind(py);
-            if facts.is_instance_of::<PyString>() {
-                return py.import("json")?.call_method1("loads", (facts,))?.extract();
-            }
-            return facts.extract().or_else(|_| Ok(vec![facts.cast::<PyDict>()?.copy()?]));
+        if let Some(known) = self.facts.as_ref().map(|facts| known_facts(facts.bind(py))).transpose()?.flatten() {
+            return Ok(known);
         }
         self.opened.parts().iter().map(|part| facts(py, part)).collect()
     }

@@ -17,6 +17,8 @@ def missed_frames(source: Source) -> int:
 def warn_of_missed_frames(source: Source) -> None:
     """Warn if a run has missed frames of the channel that its source reads."""
     n_late, n_overwritten = source.left_out or (0, 0)
+    if not (n_late or n_overwritten):
+        return  # the name of a long chain takes milliseconds
     place = source_name(source)
     if n_late:
         report_late_start(place, n_late, "analysis")

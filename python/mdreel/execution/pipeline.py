@@ -15,6 +15,7 @@ from mdreel.execution.checkpoint.file import Checkpoint, remove_checkpoint
 from mdreel.execution.checkpoint.identity import run_identity
 from mdreel.execution.choices import Access
 from mdreel.execution.executors.executor import Executor
+from mdreel.execution.file_check import begin_check, confirm_files
 from mdreel.execution.job import Job, Outcome
 from mdreel.execution.progress import Progress
 from mdreel.execution.shared_files import check_end, keep_index, locate
@@ -100,6 +101,8 @@ def run(
         if needs_frame_numbers and blocks.are_of_bytes:  # such a block numbers its frames from 0
             frames = _located(job.source)
             blocks = _plan(job, frames, n_parts, executor, keep_to_segments)
+        if checkpoint is not None:
+            confirm_files()
         kept = None if checkpoint is None else Checkpoint(checkpoint, identity, blocks)
         begun_ns = perf_counter_ns()
         n_frames = None if frames is None or frames.is_endless else len(frames)
@@ -108,6 +111,7 @@ def run(
 
             def monitor(n_frames: int) -> None:
                 watch.look()
+                begin_check()
                 if on_progress is not None:
                     on_progress(n_frames)
                 if progress:
@@ -122,6 +126,7 @@ def run(
         if kept is not None:
             remove_checkpoint(kept.path)
         frames = _located(job.source)
+    confirm_files()
     _conclude(job.source, blocks, outcome, is_whole=frames is None)
     return with_opening(outcome, begun_ns - started_ns, watch.look().member, waited_ns)
 

@@ -5,14 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from mdreel._core import FileCheck
 
 
 class Kept:
-    """Container for an object that a process keeps between calls from the process that it serves."""
+    """Objects that a process keeps between calls from the process that it serves.
+
+    Attributes
+    ----------
+    item : object
+        Any object.
+    checks_later : bool
+        Whether the check of a chain's files may last longer than its opening; see `file_check`.
+    check : FileCheck or None
+        The check of the files, if it may still last.
+    """
 
     def __init__(self) -> None:
         self.item: Any = None
+        self.checks_later = False
+        self.check: FileCheck | None = None
 
 
 class Helpers(Protocol):
@@ -49,7 +64,7 @@ def current_helpers() -> Helpers | None:
 
 
 def current_kept() -> Kept | None:
-    """Return the container for the object that this process keeps, or None if it does not belong to a group."""
+    """Return the container for the objects that this process keeps, or None if it does not belong to a group."""
     return _KEPT.get()
 
 

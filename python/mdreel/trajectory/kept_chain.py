@@ -33,7 +33,8 @@ def open_kept(paths: Sequence[str | RemoteFile], options: dict[str, Any], overla
     Returns
     -------
     Source or None
-        The chain, or None if it has no description, or if a file has changed since the description was made.
+        The chain, or None if it has no description, or if a file has changed since the description was made. In
+        `with_later_check`, the check for changes may still last.
     """
     helpers, kept = current_helpers(), current_kept()
     if helpers is None or kept is None or not 1 < helpers.n_processes <= len(paths):
@@ -41,7 +42,15 @@ def open_kept(paths: Sequence[str | RemoteFile], options: dict[str, Any], overla
     if (named := _named(paths, options)) is None:
         return None
     kept.item = None  # closes the files of an earlier chain
-    return kept_chain(named, options["format"], options["access"], options["index"], overlaps)
+    found = kept_chain(named, options["format"], options["access"], options["index"], overlaps)
+    if found is None:
+        return None
+    chain, check = found
+    if check is not None and kept.checks_later and kept.check is None:
+        kept.check = check
+    elif check is not None and not check.are_unchanged():
+        return None
+    return chain
 
 
 def keep_when_whole(

@@ -103,10 +103,10 @@ def open(  # noqa: A001 (the word of gzip and mdtraj)
     several = [path if type(path) is str and "://" not in path else _located(path) for path in given]
     known = None if format is None else format.upper()
     options = {"format": format, "access": access, "index": index, "group": group, "n_atoms": n_atoms}
-    names = [path.url if isinstance(path, RemoteFile) else path for path in several]
-    recipe = (_open_again, (several, {**options, "overlaps": overlaps}))
     if (kept := open_kept(several, options, overlaps)) is not None:
         return kept
+    names = [path.url if isinstance(path, RemoteFile) else path for path in several]
+    recipe = (_open_again, (several, {**options, "overlaps": overlaps}))
     shared = open_together(several, options, _open_again)
     if shared is not None:
         chain = _chain(names, shared.pieces, overlaps, recipe, shared)

@@ -37,7 +37,7 @@ pub use open_files::OpenFiles;
 pub use reader::ByteReader;
 pub use remote::{Fetch, RemoteFile};
 pub use stamp::Stamp;
-pub(super) use stamps::Stamps;
+pub(super) use stamps::{StampQuery, Stamps};
 
 /// Number of readable bytes after every range handed out. Their content is undefined. The margin lets bit readers load
 /// whole words without a check. They must not read farther past the end of a range.

@@ -1,20 +1,22 @@
 //! Descriptions of chains, kept for later runs.
 //!
 //! A run over many files needs the content of each file and the positions of its frames. The kept description contains
-//! both, together with facts from the file system: size, inode, modification time and change time. A later run queries
-//! the files without opening them, and opens each file when it reads its first frame. If one of the files differs, the
-//! run ignores the description. Other processes receive the description in the form in which it was kept.
+//! both, together with facts from the file system: size, inode, modification time and change time. A later run opens
+//! each file when it reads its first frame. Meanwhile, it queries all files without opening them. If one of them
+//! differs, the run discards its results and ignores the description. Other processes receive the description in the
+//! form in which it was kept.
 //!
 //! mdreel describes only whole files: all frames are located, and each file ends with a complete frame. The files must
 //! not have been written in the last seconds, so that each later change shows in their times.
 
-use std::fs;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::bytes::{OpenFiles, Stamps};
+use super::bytes::{OpenFiles, StampQuery, Stamps};
 use super::chain::Overlaps;
 use super::deferred::{Content, Deferred, OpenLater, Outline, WholeFile};
 use super::frame_index::kept::{checksum, place_of_several, write};
@@ -23,8 +25,8 @@ use super::open::{KnownFile, Location, Opened, Options, chain};
 use super::{Source, SourceExt};
 use crate::error::{Error, Result};
 
-const MAGIC: &[u8; 8] = b"mdreelC1";
-const HEAD: usize = 8 * 4;
+const MAGIC: &[u8; 8] = b"mdreelC2";
+const HEAD: usize = 8 * 5;
 /// The separator between the paths of a chain.
 const SEPARATOR: char = '\0';
 
@@ -52,26 +54,83 @@ pub struct Kept {
     /// The description, encoded for other processes.
     pub bytes: Vec<u8>,
     /// Notes that the caller has added.
-    pub notes: String,
+    pub notes: Notes,
+}
+
+/// Notes that are kept with a description, and read when they are needed.
+#[derive(Debug)]
+pub struct Notes {
+    place: PathBuf,
+    start: u64,
+    len: u64,
+    sum: u64,
+}
+
+impl Notes {
+    /// Reads the notes. Returns `None` if the description has been removed or replaced.
+    pub fn read(&self) -> Option<String> {
+        let mut file = File::open(&self.place).ok()?;
+        file.seek(SeekFrom::Start(self.start)).ok()?;
+        let mut notes = Vec::new();
+        file.take(self.len).read_to_end(&mut notes).ok()?;
+        let is_whole = notes.len() as u64 == self.len && checksum(&notes, 0) == self.sum;
+        is_whole.then(|| String::from_utf8(notes).ok()).flatten()
+    }
+}
+
+/// A check whether files have changed since they were described.
+#[derive(Debug)]
+pub struct FileCheck {
+    files: Files,
+    described: Stamps,
+}
+
+#[derive(Debug)]
+enum Files {
+    /// The paths, separated by NUL.
+    Listed(String),
+    Queried(StampQuery),
+}
+
+impl FileCheck {
+    /// Begins to query the files on other threads, if this has not been done.
+    pub fn begin(&mut self) {
+        if let Files::Listed(paths) = &self.files {
+            self.files = Files::Queried(StampQuery::start(each_of(paths)));
+        }
+    }
+
+    /// Queries the files, and returns whether all of them are unchanged.
+    pub fn are_unchanged(mut self) -> bool {
+        self.begin();
+        match self.files {
+            Files::Listed(_) => false,
+            Files::Queried(query) => query.stamps().is_some_and(|now| now.are_unchanged(&self.described)),
+        }
+    }
 }
 
 impl KeptChain {
     /// Loads the description of the files at these paths, which are separated by NUL. Returns `None` if there is no
-    /// description, or if a file has changed.
-    pub fn load(paths: &str, options: Options) -> Option<Kept> {
+    /// description.
+    ///
+    /// The returned check tells whether the description is still true. There is no check if a check in advance was
+    /// necessary. In this case, a description that is not true is not returned.
+    pub fn load(paths: &str, options: Options) -> Option<(Kept, Option<FileCheck>)> {
         let place = place_of(paths, options)?;
-        let each: Vec<_> = paths.split(SEPARATOR).map(Path::new).collect();
-        let (now, kept) = Stamps::of(&each, || Kept::read(&place, paths));
-        let (now, mut kept) = (now?, kept?);
-        if kept.chain.stamps.len() != now.len() || !now.are_unchanged(&kept.chain.stamps) {
+        let mut kept = Kept::read(&place, paths)?;
+        if kept.chain.stamps.are_of_this_machine() {
+            let check = FileCheck { files: Files::Listed(paths.to_owned()), described: kept.chain.stamps.clone() };
+            return Some((kept, Some(check)));
+        }
+        // The files were seen from another machine, where device numbers may differ.
+        let now = StampQuery::start(each_of(paths)).stamps()?;
+        if !now.are_unchanged(&kept.chain.stamps) {
             return None;
         }
-        if now != kept.chain.stamps {
-            // The files are the same, but seen from another machine.
-            kept.chain.stamps = now;
-            kept.bytes = postcard::to_allocvec(&kept.chain).ok()?;
-        }
-        Some(kept)
+        kept.chain.stamps = now;
+        kept.bytes = postcard::to_allocvec(&kept.chain).ok()?;
+        Some((kept, None))
     }
 
     /// Keeps the description of `opened`, which was opened from these paths. Each file must end with a complete frame.
@@ -81,9 +140,9 @@ impl KeptChain {
         let Some(chain) = KeptChain::of(opened, paths)? else { return Ok(false) };
         let content = postcard::to_allocvec(&chain)
             .map_err(|error| Error::worker(format!("a chain cannot be turned into bytes: {error}")))?;
-        let sum = checksum(&content, checksum(notes.as_bytes(), 0));
+        let sums = [&content, notes.as_bytes()].map(|bytes| checksum(bytes, 0));
         let mut head = MAGIC.to_vec();
-        for word in [content.len() as u64, notes.len() as u64, sum] {
+        for word in [content.len() as u64, notes.len() as u64].into_iter().chain(sums) {
             head.extend(word.to_le_bytes());
         }
         write(&place, options.keep, &[&head, &content, notes.as_bytes()])?;
@@ -99,7 +158,7 @@ impl KeptChain {
             _ => Outline::of(&*part.source(), part.format()),
         };
         let Some(outlines) = parts.iter().map(outline).collect::<Result<Option<Vec<_>>>>()? else { return Ok(None) };
-        let (Some(stamps), ()) = Stamps::of(&each, || ()) else { return Ok(None) };
+        let Some(stamps) = StampQuery::start(each_of(paths)).stamps() else { return Ok(None) };
         if !stamps.are_settled() || !stamps.agree(outlines.iter().map(|outline| &outline.stamp)) {
             return Ok(None);
         }
@@ -142,8 +201,9 @@ impl KeptChain {
     fn is_complete(&self) -> bool {
         let n_files = self.stamps.len();
         let n_located: u64 = self.n_located.iter().fold(0, |sum, n| sum.saturating_add(*n));
+        let n_paths = 1 + self.paths.bytes().filter(|&byte| byte == SEPARATOR as u8).count();
         n_files > 1
-            && [self.contents.len(), self.n_located.len(), self.paths.split(SEPARATOR).count()] == [n_files; 3]
+            && [self.contents.len(), self.n_located.len(), n_paths] == [n_files; 3]
             && self.index.is_complete()
             && n_located == self.index.len() as u64
     }
@@ -177,25 +237,30 @@ impl KeptChain {
 impl Kept {
     /// Reads the description kept for these paths.
     fn read(place: &Path, paths: &str) -> Option<Self> {
-        let mut bytes = fs::read(place).ok()?;
-        let (head, rest) = bytes.split_at_checked(HEAD)?;
+        let mut file = File::open(place).ok()?;
+        let mut head = [0; HEAD];
+        file.read_exact(&mut head).ok()?;
         let word = |k: usize| u64::from_le_bytes(head[8 * k..8 * k + 8].try_into().unwrap_or_default());
-        let [n_content, n_notes, sum] = [1, 2, 3].map(word);
-        if &head[..8] != MAGIC || n_content.checked_add(n_notes)? != rest.len() as u64 {
+        let [n_content, n_notes, sum, sum_of_notes] = [1, 2, 3, 4].map(word);
+        let start = n_content.checked_add(HEAD as u64)?;
+        if &head[..8] != MAGIC || start.checked_add(n_notes)? != file.metadata().ok()?.len() {
             return None;
         }
-        let (content, notes) = rest.split_at(n_content as usize);
-        if checksum(content, checksum(notes, 0)) != sum {
+        let mut bytes = vec![0; n_content as usize];
+        file.read_exact(&mut bytes).ok()?;
+        if checksum(&bytes, 0) != sum {
             return None;
         }
-        let notes = String::from_utf8(notes.to_vec()).ok()?;
-        bytes.truncate(HEAD + n_content as usize);
-        bytes.drain(..HEAD);
+        let notes = Notes { place: place.to_owned(), start, len: n_notes, sum: sum_of_notes };
         let chain = KeptChain::from_bytes(&bytes).ok()?;
         let each: Vec<_> = paths.split(SEPARATOR).map(Path::new).collect();
         let is_of_these = chain.paths == paths && chain.folder == folder_of(&each);
         is_of_these.then_some(Kept { chain, bytes, notes })
     }
+}
+
+fn each_of(paths: &str) -> Vec<PathBuf> {
+    paths.split(SEPARATOR).map(PathBuf::from).collect()
 }
 
 /// Returns the working directory of this process, if some of the paths are relative.

@@ -25,6 +25,7 @@ from mdreel.execution.choices import Access
 from mdreel.execution.damage import warn_of_damage
 from mdreel.execution.executors.executor import Executor
 from mdreel.execution.executors.resolve_executor import find_executor
+from mdreel.execution.file_check import with_later_check
 from mdreel.execution.job import Job
 from mdreel.execution.memory import parse_memory
 from mdreel.execution.missed_frames import missed_frames, warn_of_missed_frames
@@ -162,7 +163,7 @@ def run(
         return replace(outcome, n_missed=missed_frames(opened)), job.kernel
 
     with naming_cell_remedy(analyses):
-        outcome, kernel = executor.share(compute)
+        outcome, kernel = executor.share(lambda: with_later_check(compute))
         outcome = replace(
             outcome, on_error=on_error, call=call, n_requested=getattr(executor, "n_requested", None) or 0
         )

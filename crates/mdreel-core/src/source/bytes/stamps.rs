@@ -1,9 +1,9 @@
 //! File system facts about many files. With them, a later run notices that one of the files has changed.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
@@ -31,34 +31,73 @@ struct Seen {
     facts: Facts,
 }
 
-impl Stamps {
-    /// Queries files without opening them, on several threads. Returns no stamps if one of the paths is missing or not
-    /// a regular file. The calling thread runs `meanwhile` first.
-    pub(in crate::source) fn of<T>(paths: &[&Path], meanwhile: impl FnOnce() -> T) -> (Option<Self>, T) {
-        let next = AtomicUsize::new(0);
-        let look = || {
-            let mut found = Vec::new();
-            loop {
-                let start = next.fetch_add(AT_ONCE, Ordering::Relaxed);
-                let Some(rest) = paths.get(start..).filter(|rest| !rest.is_empty()) else { return found };
-                let seen: Vec<_> = rest.iter().take(AT_ONCE).map_while(|path| Seen::of(path)).collect();
-                found.push((start, seen));
-            }
+/// A query of files, which runs on other threads until its result is taken. Files are not opened.
+#[derive(Debug)]
+pub(in crate::source) struct StampQuery {
+    listed: Arc<Listed>,
+    threads: Vec<JoinHandle<Vec<Chunk>>>,
+}
+
+/// The number of the first file of a chunk, and the files up to one that is missing or not a regular file.
+type Chunk = (usize, Vec<Seen>);
+
+#[derive(Debug)]
+struct Listed {
+    paths: Vec<PathBuf>,
+    /// The first file that no thread has taken.
+    next: AtomicUsize,
+}
+
+impl Listed {
+    fn look(&self) -> Vec<Chunk> {
+        let mut found = Vec::new();
+        loop {
+            let start = self.next.fetch_add(AT_ONCE, Ordering::Relaxed);
+            let Some(rest) = self.paths.get(start..).filter(|rest| !rest.is_empty()) else { return found };
+            found.push((start, rest.iter().take(AT_ONCE).map_while(|path| Seen::of(path)).collect()));
+        }
+    }
+}
+
+impl StampQuery {
+    /// Starts to query files, on one thread less than there are cores, but at least on one.
+    pub(in crate::source) fn start(paths: Vec<PathBuf>) -> Self {
+        let n_cores = thread::available_parallelism().map_or(1, usize::from);
+        let n_threads = (n_cores - 1).clamp(1, paths.len().div_ceil(AT_ONCE).max(1));
+        let listed = Arc::new(Listed { paths, next: AtomicUsize::new(0) });
+        let start = |_| {
+            let listed = Arc::clone(&listed);
+            thread::Builder::new().name("mdreel-stat".into()).spawn(move || listed.look()).ok()
         };
-        let n_threads = thread::available_parallelism().map_or(1, usize::from).min(paths.len().div_ceil(AT_ONCE));
-        let (mut found, other) = thread::scope(|scope| {
-            let start = |_| thread::Builder::new().spawn_scoped(scope, look).ok();
-            let others: Vec<_> = (1..n_threads).filter_map(start).collect();
-            let other = meanwhile();
-            let mut found = look();
+        let threads = (0..n_threads).filter_map(start).collect();
+        StampQuery { listed, threads }
+    }
+
+    /// Waits for the stamps. The calling thread helps. Returns `None` if one of the paths is missing or not a regular
+    /// file.
+    pub(in crate::source) fn stamps(mut self) -> Option<Stamps> {
+        let mut found = self.listed.look();
+        for thread in self.threads.drain(..) {
             // If a thread failed, its files are missing, which the length check below notices.
-            others.into_iter().filter_map(|thread| thread.join().ok()).for_each(|more| found.extend(more));
-            (found, other)
-        });
+            found.extend(thread.join().unwrap_or_default());
+        }
         found.sort_unstable_by_key(|&(start, _)| start);
         let files: Vec<_> = found.into_iter().flat_map(|(_, seen)| seen).collect();
-        let stamps = Stamps { machine: machine(), files };
-        ((stamps.files.len() == paths.len()).then_some(stamps), other)
+        (files.len() == self.listed.paths.len()).then(|| Stamps { machine: machine(), files })
+    }
+}
+
+impl Drop for StampQuery {
+    fn drop(&mut self) {
+        // The threads of a query whose result nobody takes end soon.
+        self.listed.next.store(self.listed.paths.len(), Ordering::Relaxed);
+    }
+}
+
+impl Stamps {
+    /// Returns whether the files were seen on this machine since it was started.
+    pub(in crate::source) fn are_of_this_machine(&self) -> bool {
+        self.machine.is_some() && self.machine == machine()
     }
 
     /// Returns the number of files.
@@ -114,11 +153,8 @@ mod tests {
 
     use super::*;
 
-    fn stamps(paths: &[std::path::PathBuf]) -> Option<Stamps> {
-        let paths: Vec<_> = paths.iter().map(std::path::PathBuf::as_path).collect();
-        let (stamps, other) = Stamps::of(&paths, || 7);
-        assert_eq!(other, 7);
-        stamps
+    fn stamps(paths: &[PathBuf]) -> Option<Stamps> {
+        StampQuery::start(paths.to_vec()).stamps()
     }
 
     #[test]

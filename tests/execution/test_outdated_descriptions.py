@@ -1,0 +1,152 @@
+"""Runs of chains whose kept descriptions are outdated: they give what a run without a description gives."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import MDAnalysis as mda
+import numpy as np
+import pytest
+from MDAnalysisTests.datafiles import PSF
+
+import mdreel
+from chain_files import garbage, larger, two_processes
+from mdreel._core import keep_chain, kept_chain
+from mdreel.errors import MdreelError
+from mdreel.trajectory.convert import convert
+from mdreel.trajectory.open import open as open_trajectory
+
+SECONDS = 60
+"""Deadline for files to become old enough for a description."""
+
+
+def shortened(path: Path) -> None:
+    convert(path, path.with_name("short.xtc"), stop=2)
+    path.with_name("short.xtc").replace(path)
+
+
+def lengthened(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + path.with_name("0.xtc").read_bytes())
+
+
+def with_more_atoms(path: Path) -> None:
+    path.unlink()
+    larger(path)
+
+
+def lost(path: Path) -> None:
+    path.unlink()
+
+
+CHANGES = [shortened, lengthened, with_more_atoms, lost, garbage]
+RUNS: list[dict[str, Any]] = [{}, {"start": -3}, {"stop": 8}, {"frames": [20, 4]}, {"checkpoint": "saved"}]
+
+
+@pytest.fixture(scope="module")
+def chains(adk_xtc: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[tuple[str, int], list[str]]]:
+    """Chains of three files of nine frames for each test, with descriptions."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MDREEL_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        found = {}
+        for name in [*(change.__name__ for change in CHANGES), "unchanged"]:
+            for i in range(len(RUNS)):
+                folder = tmp_path_factory.mktemp("files")
+                paths = [folder / f"{number}.xtc" for number in range(3)]
+                for number, path in enumerate(paths):
+                    convert(adk_xtc, path, start=number, stop=number + 9)
+                found[name, i] = [str(path) for path in paths]
+        deadline = time.monotonic() + SECONDS
+        for some in found.values():
+            while not _keep(some):
+                assert time.monotonic() < deadline, "the files did not become old enough"
+                time.sleep(0.05)
+        yield found
+
+
+def _keep(paths: list[str]) -> bool:
+    source = open_trajectory(paths)
+    assert source.n_frames == 27
+    source.check_end()
+    return keep_chain(source, "\0".join(paths), None, "cache", "keep", "[]")
+
+
+def _found(paths: list[str], options: dict[str, Any]) -> Any:
+    """Return what a run finds, or its error."""
+    alpha = mda.Universe(PSF, paths[0]).select_atoms("name CA")
+    try:
+        run = mdreel.RMSD(alpha, trajectory=paths).run(backend="serial", **options)
+    except (MdreelError, OSError) as error:
+        return f"{type(error).__name__}: {error}"
+    return [values.tolist() for values in (run.results.rmsd, run.frames, run.times)]
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The chains that were opened from descriptions, with their checks."""
+    found = []
+
+    def noted(*arguments: Any) -> Any:
+        found.append(kept_chain(*arguments))
+        return found[-1]
+
+    monkeypatch.setattr("mdreel.trajectory.kept_chain.kept_chain", noted)
+    return found
+
+
+@pytest.mark.parametrize("number", range(len(RUNS)), ids=lambda number: str(RUNS[number]))
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_run_of_changed_files_begins_again(
+    change: Callable[[Path], None], number: int, chains: dict[tuple[str, int], list[str]], opened: list[Any]
+) -> None:
+    paths = chains[change.__name__, number]
+    change(Path(paths[1]))
+    with two_processes():
+        found = _found(paths, _in(RUNS[number], paths, "first"))
+    first, *others = opened
+    assert first is not None, "the run begins with the description"
+    assert len(others) == 1, "and then opens all files"
+    assert found == _found(paths, _in(RUNS[number], paths, "second"))
+
+
+@pytest.mark.parametrize("number", range(len(RUNS)), ids=lambda number: str(RUNS[number]))
+def test_run_of_unchanged_files_begins_once(
+    number: int, chains: dict[tuple[str, int], list[str]], opened: list[Any]
+) -> None:
+    paths = chains["unchanged", number]
+    with two_processes():
+        found = _found(paths, _in(RUNS[number], paths, "first"))
+    assert [one is not None for one in opened] == [True]
+    assert found == _found(paths, _in(RUNS[number], paths, "second"))
+
+
+def test_error_of_a_run_of_unchanged_files_is_raised_at_once(
+    chains: dict[tuple[str, int], list[str]], opened: list[Any]
+) -> None:
+    paths = chains["unchanged", 0]
+    with two_processes():
+        assert "FrameIndexError" in _found(paths, {"start": 27})
+        other = mda.Universe.empty(12, trajectory=True).atoms
+        with pytest.raises(MdreelError, match="atoms"):
+            mdreel.RMSD(other, trajectory=paths).run(backend="serial")
+    assert [one is not None for one in opened] == [True, True]
+
+
+def test_function_outside_of_a_run_waits_for_the_check(
+    chains: dict[tuple[str, int], list[str]], opened: list[Any]
+) -> None:
+    paths = chains["unchanged", 1]
+    with two_processes():
+        source = open_trajectory(paths)
+        assert len(opened) == 1
+        Path(paths[1]).rename(paths[1] + ".away")
+        with pytest.raises(FileNotFoundError):
+            open_trajectory(paths)
+    Path(paths[1] + ".away").rename(paths[1])
+    np.testing.assert_array_equal(source.times(), open_trajectory(paths).times())
+
+
+def _in(options: dict[str, Any], paths: list[str], name: str) -> dict[str, Any]:
+    """Put a checkpoint beside the files."""
+    place = Path(paths[0]).with_name(name)
+    return {key: str(place) if key == "checkpoint" else value for key, value in options.items()}
