@@ -14,6 +14,7 @@ import mdreel
 from chain_files import garbage, larger, two_processes
 from mdreel._core import keep_chain, kept_chain
 from mdreel.errors import MdreelError
+from mdreel.execution.file_check import confirm_files, with_later_check
 from mdreel.trajectory.convert import convert
 from mdreel.trajectory.open import open as open_trajectory
 
@@ -130,6 +131,22 @@ def test_error_of_a_run_of_unchanged_files_is_raised_at_once(
         with pytest.raises(MdreelError, match="atoms"):
             mdreel.RMSD(other, trajectory=paths).run(backend="serial")
     assert [one is not None for one in opened] == [True, True]
+
+
+def test_run_within_a_run_leaves_the_check_to_the_outer_one(chains: dict[tuple[str, int], list[str]]) -> None:
+    (outer, inner), calls = (chains["unchanged", number] for number in (2, 3)), []
+
+    def compute() -> str:
+        calls.append(open_trajectory(outer).n_frames)
+        assert with_later_check(lambda: open_trajectory(inner).n_frames) == 27
+        confirm_files()
+        return "confirmed"
+
+    with two_processes():
+        assert with_later_check(compute) == "confirmed"
+        lengthened(Path(outer[1]))
+        assert with_later_check(compute) == "confirmed"
+    assert calls == [27, 27, 36]
 
 
 def test_function_outside_of_a_run_waits_for_the_check(

@@ -27,7 +27,7 @@ def with_later_check(compute: Callable[[], T]) -> T:
         The function, which calls `confirm_files` before it keeps or returns any results.
     """
     kept = current_kept()
-    if kept is None:
+    if kept is None or kept.checks_later:  # within another such call, which begins again
         return compute()
     kept.checks_later = True
     try:
