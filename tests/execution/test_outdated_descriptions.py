@@ -1,5 +1,6 @@
 """Runs of chains whose kept descriptions are outdated: they give what a run without a description gives."""
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -161,6 +162,48 @@ def test_function_outside_of_a_run_waits_for_the_check(
             open_trajectory(paths)
     Path(paths[1] + ".away").rename(paths[1])
     np.testing.assert_array_equal(source.times(), open_trajectory(paths).times())
+
+
+def test_files_of_another_machine_are_checked_in_advance(
+    chains: dict[tuple[str, int], list[str]], opened: list[Any]
+) -> None:
+    paths = chains["unchanged", 4]
+    (description,) = (path for path in _descriptions() if paths[0].encode() in path.read_bytes())
+    _move_to_another_machine(description)
+    with two_processes():
+        source = open_trajectory(paths)
+        assert opened[0] is not None
+        assert opened[0][1] is None, "nothing is left to check"
+        times = [open_trajectory(path).times() for path in paths]
+        np.testing.assert_array_equal(source.times(), np.concatenate(times))
+        lengthened(Path(paths[1]))
+        assert open_trajectory(paths).n_frames == 36
+    assert opened[-1] is None
+
+
+def _descriptions() -> list[Path]:
+    return list(Path(os.environ["MDREEL_CACHE_DIR"]).glob("index/*.files.index"))
+
+
+def _move_to_another_machine(description: Path) -> None:
+    """Replace the machine in a description, which then looks as if it had been kept there."""
+    content = description.read_bytes()
+    here = Path("/proc/sys/kernel/random/boot_id").read_bytes()
+    assert content.count(here) == 1
+    n_bytes = int.from_bytes(content[8:16], "little")
+    content = content.replace(here, here[::-1])
+    described = content[40 : 40 + n_bytes]
+    description.write_bytes(content[:24] + _checksum(described).to_bytes(8, "little") + content[32:])
+
+
+def _checksum(content: bytes) -> int:
+    """Return the checksum of the core, which treats eight bytes at a time."""
+    found, n_words = 0xCBF29CE484222325, len(content) // 8
+    words = [int.from_bytes(content[8 * i : 8 * i + 8], "little") for i in range(n_words)]
+    for word in [*words, *content[8 * n_words :]]:
+        found = (found ^ word) * 0x100000001B3 % 2**64
+        found = (found << 29 | found >> 35) % 2**64
+    return found
 
 
 def _in(options: dict[str, Any], paths: list[str], name: str) -> dict[str, Any]:
