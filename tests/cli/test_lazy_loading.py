@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import get_args
 
@@ -9,7 +10,9 @@ import click
 import pytest
 from MDAnalysisTests.datafiles import DCD, PSF
 
+from architecture.checkout import ROOT
 from mdreel.cli import commands
+from mdreel.cli.lazy_group import LazyGroup
 from mdreel.cli.options.declare import HELP
 from mdreel.execution.choices import Backend
 from mdreel.execution.executors.resolve_executor import EXECUTORS
@@ -130,6 +133,15 @@ def test_packages_add_commands_by_entry_points(tmp_path: Path, monkeypatch: pyte
     assert entry in commands.groups()[commands.PLUG_INS]
     commands.load(entry).main([], standalone_mode=False)
     assert capsys.readouterr().out == "Mars\n"
+
+
+def test_commands_of_the_lab_say_where_they_are_when_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with (ROOT / "lab" / "pyproject.toml").open("rb") as file:
+        assert set(tomllib.load(file)["project"]["entry-points"][commands.ENTRY_POINTS]) == set(commands.LAB)
+    monkeypatch.setattr(commands, "_entry_point_files", lambda: iter(()))
+    for name in commands.LAB:
+        with pytest.raises(click.UsageError, match=r"part of mdreel-lab, .* run \./task build, or pip install"):
+            LazyGroup().main([name, "--help"], standalone_mode=False)
 
 
 def test_choices_are_those_of_the_library() -> None:

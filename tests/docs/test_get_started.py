@@ -65,3 +65,16 @@ def test_installation_names_version_and_extras() -> None:
     }
     assert named == set(project["optional-dependencies"]) - NOT_FOR_USERS
     assert f"Python {project['requires-python'].removeprefix('>=')} or newer" in text
+
+
+def test_every_extra_that_a_text_tells_users_to_install_exists() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wrong = [
+        f"{path.relative_to(ROOT)}: {command}"
+        for folder in ("docs", "python", "lab", "crates", "tasks")
+        for ending in ("md", "py", "rs")
+        for path in (ROOT / folder).rglob(f"*.{ending}")
+        for command, extras in re.findall(r"((?:mdreel|pip install '\.)\[([a-z0-9,-]+)\])", path.read_text("utf-8"))
+        if not set(extras.split(",")) <= set(project["optional-dependencies"])
+    ]
+    assert not wrong

@@ -185,7 +185,7 @@ def _simpy() -> "ModuleType":
     try:
         import simpy
     except ImportError as error:
-        raise UnsupportedError("simulations need the package simpy: pip install 'mdreel[predict]'") from error
+        raise UnsupportedError("simulations need the package simpy: pip install simpy") from error
     return simpy
 
 

@@ -118,6 +118,8 @@ GROUPS = {
     "Recipes, clusters and timing": RUNS,
 }
 PLUG_INS = "Commands of plug-ins"
+LAB = ("bench", "predict")
+"""The commands of mdreel-lab, a plug-in that is part of the repository. They are named here only for an error message."""
 
 OPTIONS = {
     "--version": "Print the version.",

@@ -40,6 +40,12 @@ class LazyGroup(click.Group):
         """Find the command for the first word. If the word is unknown, the error suggests a similar command."""
         name = args[0]
         if not name.startswith("-") and not ctx.resilient_parsing and commands.find(name) is None:
+            if name in commands.LAB:
+                raise click.UsageError(
+                    f"The command {name!r} is part of mdreel-lab, which is not installed: in a clone of mdreel's "
+                    f"repository, run ./task build, or pip install '.[bench]' ./lab",
+                    ctx,
+                )
             from difflib import get_close_matches  # rarely needed
 
             close = get_close_matches(name.lower(), self.list_commands(ctx))

@@ -29,7 +29,7 @@ def water(n_molecules: int) -> Any:
         import openmm
         from openmm import app, unit
     except ImportError as error:
-        raise ProcessError("this case needs openmm: pip install 'mdreel[openmm]'") from error
+        raise ProcessError("this case needs openmm: pip install openmm") from error
 
     field = app.ForceField("tip3p.xml")
     model = app.Modeller(app.Topology(), [] * unit.nanometer)
