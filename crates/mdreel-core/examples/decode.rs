@@ -67,7 +67,8 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let argument = |i: usize, default: &'static str| arguments.get(i).map_or(default, String::as_str);
     let source =
-        open(vec![Location::Path(argument(0, "").into())], Options::default(), &std::sync::Arc::default())?.source();
+        open(vec![Location::Path(Path::new(argument(0, "")).into())], Options::default(), &std::sync::Arc::default())?
+            .source();
     let atoms = match argument(1, "all") {
         "all" => AtomSelection::all(source.n_atoms()),
         file => {

@@ -43,7 +43,7 @@ pub(crate) fn chain_sources<'py>(
         }
     };
     let segments = sources.iter().flat_map(|source| source.opened().parts().iter().cloned());
-    let parts = paths.into_iter().zip(segments).collect();
+    let parts = paths.iter().map(|path| path.as_path().into()).zip(segments).collect();
     let opened = chain(parts, options.overlaps).map_err(|error| to_python(py, error))?;
     Ok(Source::described(opened, Origin::Recipe(recipe), facts.into_any()).for_workers_by(workers))
 }

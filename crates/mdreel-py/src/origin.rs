@@ -1,5 +1,6 @@
 //! The origin of a source, which determines how a pickled source is opened again.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use mdreel_core::Error;
@@ -130,6 +131,6 @@ pub(crate) fn announced_files(
 fn location(path: &Bound<'_, PyAny>) -> PyResult<Location> {
     Ok(match remote_file(path)? {
         Some(file) => Location::Remote(Arc::new(file)),
-        None => Location::Path(path.extract()?),
+        None => Location::Path(path.extract::<PathBuf>()?.into()),
     })
 }

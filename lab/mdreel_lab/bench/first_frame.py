@@ -111,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("topology")
     parser.add_argument("trajectory")
     parser.add_argument("--segments", type=int, default=1000)
-    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--rounds", type=int, default=201)
     given = parser.parse_args(arguments)
     lines = measure(given.topology, given.trajectory, given.segments, given.rounds)
     if lines is not None:

@@ -119,7 +119,7 @@ GROUPS = {
 }
 PLUG_INS = "Commands of plug-ins"
 LAB = ("bench", "predict")
-"""The commands of mdreel-lab, a plug-in that is part of the repository. They are named here only for an error message."""
+"""The commands of mdreel-lab, a plug-in in the same repository. They are named here only for an error message."""
 
 OPTIONS = {
     "--version": "Print the version.",

@@ -5,7 +5,7 @@ mod piece;
 mod reader;
 
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, Result};
@@ -48,14 +48,14 @@ struct Common {
 
 struct Segment {
     source: Arc<dyn Source>,
-    path: PathBuf,
+    path: Arc<Path>,
     /// The bytes of the segment in the virtual file.
     bytes: Range<u64>,
 }
 
 impl ChainSource {
     /// Chains sources that have the same number of atoms. Error messages name the sources by their paths.
-    pub(crate) fn new(segments: Vec<(PathBuf, Arc<dyn Source>)>, overlaps: Overlaps) -> Result<Self> {
+    pub(crate) fn new(segments: Vec<(Arc<Path>, Arc<dyn Source>)>, overlaps: Overlaps) -> Result<Self> {
         let Some((first_path, first)) = segments.first() else {
             return Err(Error::mismatch("a chain needs at least one trajectory"));
         };
@@ -89,7 +89,7 @@ impl ChainSource {
     pub(crate) fn map(&self, mut source: impl FnMut(usize) -> Arc<dyn Source>) -> Self {
         let mapped = |(i, segment): (usize, &Segment)| Segment {
             source: source(i),
-            path: segment.path.clone(),
+            path: Arc::clone(&segment.path),
             bytes: segment.bytes.clone(),
         };
         ChainSource::of(self.segments.iter().enumerate().map(mapped).collect(), self.overlaps)

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bytes::Stamp;
 use super::capabilities::{ByteBlocks, Capabilities, EndCheck, FrameCopies, FrameOffsets, SharedPlaces};
+use super::format::Format;
 use super::frame_index::FrameIndex;
 use super::places::Places;
 use super::{AtomSelection, LocatedFrames, Reader, Source, SourceExt, StoredFrames};
@@ -29,7 +30,7 @@ pub(crate) struct Outline {
 /// The content found in the file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Content {
-    pub format: String,
+    pub format: Format,
     n_atoms: usize,
     n_bytes: u64,
     /// Number of frames, if it is known without locating them.
@@ -55,9 +56,10 @@ impl Outline {
     pub(crate) fn of(source: &dyn Source, format: &str) -> Result<Option<Self>> {
         let capabilities = source.capabilities();
         let Some(file) = capabilities.file.filter(|_| capabilities.growth.is_none()) else { return Ok(None) };
+        let Ok(format) = Format::from_name(format) else { return Ok(None) };
         let has_byte_blocks = capabilities.byte_blocks.is_some();
         let content = Content {
-            format: format.to_owned(),
+            format,
             n_atoms: source.n_atoms(),
             n_bytes: source.n_bytes(),
             n_frames: if has_byte_blocks { None } else { Some(source.n_frames()?) },
@@ -160,7 +162,7 @@ pub(crate) fn check_content(path: &Path, told: &Content, found: &Content) -> Res
     }
     let show = |content: &Content| {
         let n_frames = content.n_frames.map_or_else(String::new, |n| format!(" of {n} frames"));
-        format!("a {} trajectory{n_frames} of {} atoms", content.format, content.n_atoms)
+        format!("a {} trajectory{n_frames} of {} atoms", content.format.name(), content.n_atoms)
     };
     let message =
         format!("the file has changed since the trajectory was opened: it was {}, now {}", show(told), show(found));

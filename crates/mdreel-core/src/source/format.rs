@@ -1,10 +1,12 @@
 //! Trajectory formats, detected from the content of the files.
 
+use serde::{Deserialize, Serialize};
+
 use super::bytes::FileBytes;
 use crate::error::{Error, Result};
 
 /// The formats that can be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Format {
     /// GROMACS' compressed trajectory.
     Xtc,

@@ -25,7 +25,7 @@ use super::open::{KnownFile, Location, Opened, Options, chain};
 use super::{Source, SourceExt};
 use crate::error::{Error, Result};
 
-const MAGIC: &[u8; 8] = b"mdreelC2";
+const MAGIC: &[u8; 8] = b"mdreelC3";
 const HEAD: usize = 8 * 5;
 /// The separator between the paths of a chain.
 const SEPARATOR: char = '\0';
@@ -215,13 +215,13 @@ impl KeptChain {
         let mut parts = Vec::with_capacity(self.stamps.len());
         let columns = self.contents.into_iter().zip(self.n_located);
         for (i, (path, (content, n_located))) in self.paths.split(SEPARATOR).zip(columns).enumerate() {
-            let path = PathBuf::from(path);
+            let path: Arc<Path> = Path::new(path).into();
             let outline = Outline { stamp: self.stamps.get(i), content };
             let index = outline.content.needs_index().then(|| Arc::clone(&self.index));
             let len = if index.is_some() { outline.stamp.len } else { 0 };
             let (frames, bytes) = (first..first + n_located as usize, start..start.saturating_add(len));
             (first, start) = (frames.end, bytes.end);
-            let location = Location::Path(path.clone());
+            let location = Location::Path(Arc::clone(&path));
             let file = Arc::new(KnownFile::new(location, outline, options, Arc::clone(open_files)));
             let deferred = Deferred::known(Arc::clone(&file) as _, WholeFile { index, frames, bytes });
             parts.push((path, Opened::Deferred(Arc::new(deferred), file)));

@@ -142,7 +142,7 @@ impl Opened {
             Opened::Ncdf(_) => Format::Ncdf.name(),
             Opened::Memory(_) => "memory",
             Opened::Other(_, format) => format,
-            Opened::Deferred(_, file) => &file.outline.content.format,
+            Opened::Deferred(_, file) => file.outline.content.format.name(),
             Opened::Chain(..) => "chain",
         }
     }
@@ -166,8 +166,8 @@ pub fn is_hdf5(path: &Path) -> Result<bool> {
 }
 
 /// Joins trajectories of the same atoms into one. Error messages name the segments by their paths.
-pub fn chain(parts: Vec<(PathBuf, Opened)>, overlaps: Overlaps) -> Result<Opened> {
-    let split = |(path, part): (PathBuf, Opened)| ((path, part.source()), part);
+pub fn chain(parts: Vec<(Arc<Path>, Opened)>, overlaps: Overlaps) -> Result<Opened> {
+    let split = |(path, part): (Arc<Path>, Opened)| ((path, part.source()), part);
     let (segments, parts): (Vec<_>, Vec<_>) = parts.into_iter().map(split).unzip();
     Ok(Opened::Chain(Arc::new(ChainSource::new(segments, overlaps)?), parts))
 }
@@ -176,7 +176,7 @@ pub fn chain(parts: Vec<(PathBuf, Opened)>, overlaps: Overlaps) -> Result<Opened
 #[derive(Clone)]
 pub enum Location {
     /// A path in a file system.
-    Path(PathBuf),
+    Path(Arc<Path>),
     /// A path in a file system. Another library reads most bytes of the file.
     External(PathBuf, Arc<dyn ExternalReads>),
     /// A remote file, read through the network.
@@ -186,7 +186,8 @@ pub enum Location {
 impl Location {
     fn path(&self) -> &Path {
         match self {
-            Location::Path(path) | Location::External(path, _) => path,
+            Location::Path(path) => path,
+            Location::External(path, _) => path,
             Location::Remote(file) => file.path(),
         }
     }
@@ -206,7 +207,7 @@ impl Location {
 pub fn open(locations: Vec<Location>, options: Options, open_files: &Arc<OpenFiles>) -> Result<Opened> {
     let open_one = |location: Location| {
         let file = location.open(options.access, open_files)?;
-        Ok((file.path().to_owned(), open_file(file, options)?))
+        Ok((file.path().into(), open_file(file, options)?))
     };
     let mut opened = locations.into_iter().map(open_one).collect::<Result<Vec<_>>>()?;
     if opened.len() == 1 {
@@ -315,7 +316,7 @@ pub fn open_announced(
         return Err(Error::mismatch(format!("{n} files, but {n_told} were told of")));
     }
     let defer = |(location, outline): (Location, Outline)| {
-        let path = location.path().to_owned();
+        let path = location.path().into();
         let file = Arc::new(KnownFile::new(location, outline, options, Arc::clone(open_files)));
         (path, Opened::Deferred(Arc::new(Deferred::new(Arc::clone(&file) as _, false)), file))
     };

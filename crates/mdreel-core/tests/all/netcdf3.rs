@@ -1,5 +1,6 @@
 //! AMBER NetCDF: the reader returns what the writer wrote, for any variables in any order.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use mdreel_core::block::{Extent, FrameSet};
@@ -136,7 +137,7 @@ fn test_netcdf3_fills_rows_from_a_chain_of_files() {
     let part = |n_frames: usize, is_double: bool| {
         let variables = ["time", "coordinates"].map(|name| Variable { name, is_double, scale: Some(1.5) }).to_vec();
         let netcdf = open(&NetCdf3Writer { n_frames, variables, ..NetCdf3Writer::default() }.write().bytes);
-        (format!("{n_frames}.nc").into(), Opened::Ncdf(Arc::new(netcdf.expect("a good file"))))
+        (PathBuf::from(format!("{n_frames}.nc")).into(), Opened::Ncdf(Arc::new(netcdf.expect("a good file"))))
     };
     let chain =
         chain(vec![part(3, false), part(1, true), part(4, false)], Options::default().overlaps).unwrap().source();

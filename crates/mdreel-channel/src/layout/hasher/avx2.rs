@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::specification::{NONE, PRIME32, SCRAMBLE, SECRET, STREAMED, STRIPE, STRIPES, take_stripes};
+use super::specification::{AHEAD, COPIED, NONE, PRIME32, SCRAMBLE, SECRET, STREAMED, STRIPE, STRIPES, take_stripes};
 
 type Two = [__m256i; 2];
 

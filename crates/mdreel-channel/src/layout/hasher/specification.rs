@@ -46,6 +46,8 @@ pub(super) const MIX: usize = 11;
 pub(super) const NONE: u8 = 0;
 pub(super) const COPIED: u8 = 1;
 pub(super) const STREAMED: u8 = 2;
+/// The distance, in bytes, at which the target of a copy is loaded into the caches. Stores would wait for each cache line otherwise.
+pub(super) const AHEAD: usize = 4096;
 
 /// Defines the function that adds stripes, based on the operations of a kernel.
 macro_rules! take_stripes {
@@ -71,6 +73,9 @@ macro_rules! take_stripes {
             let (to_blocks, to_rest) = to_rest.as_chunks_mut::<STRIPES>();
             for (number, block) in blocks.iter().enumerate() {
                 for (n, stripe) in block.iter().enumerate() {
+                    if COPY == COPIED {
+                        _mm_prefetch::<_MM_HINT_ET0>(to_blocks[number][n].as_ptr().wrapping_add(AHEAD).cast());
+                    }
                     let data = load_bytes(stripe);
                     lanes = accumulate(lanes, data, 8 * n);
                     if COPY != NONE {

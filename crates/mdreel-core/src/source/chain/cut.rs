@@ -29,7 +29,7 @@ impl ChainSource {
         let firsts = self.first_frames()?;
         let n_frames = firsts[firsts.len() - 1];
         if let Some(frame) = frames.last().filter(|&frame| frame >= n_frames) {
-            return Err(Error::FrameIndex { path: self.segments[0].path.clone(), frame, n_frames });
+            return Err(Error::FrameIndex { path: self.segments[0].path.to_path_buf(), frame, n_frames });
         }
         let mut pieces = Vec::new();
         let mut at = 0;

@@ -22,7 +22,7 @@ fn chain(lengths: &[usize]) -> ChainSource {
         let times = (0..length).map(|i| i as f64).collect();
         number += length;
         let source: Arc<dyn Source> = Arc::new(MemorySource::new(1, positions, times, Vec::new()).unwrap());
-        (PathBuf::from("segment"), source)
+        (Path::new("segment").into(), source)
     });
     ChainSource::new(segments.collect(), Overlaps::Keep).unwrap()
 }
@@ -72,7 +72,8 @@ fn chain_refuses_a_frame_behind_the_last_segment() {
 #[test]
 fn chain_refuses_segments_of_other_atoms() {
     let of = |n: usize| Arc::new(MemorySource::new(n, Vec::new(), Vec::new(), Vec::new()).unwrap());
-    let segments: Vec<(PathBuf, Arc<dyn Source>)> = vec![("a".into(), of(3)), ("b".into(), of(4))];
+    let segments: Vec<(Arc<Path>, Arc<dyn Source>)> =
+        vec![(Path::new("a").into(), of(3)), (Path::new("b").into(), of(4))];
     let error = ChainSource::new(segments, Overlaps::Keep).err().unwrap().to_string();
     assert!(error.contains("a has 3 atoms, b has 4"), "{error}");
 }
@@ -82,7 +83,7 @@ fn timed(times: &[&[f64]], overlaps: Overlaps) -> ChainSource {
     let segments = times.iter().enumerate().map(|(i, times)| {
         let positions = times.iter().flat_map(|_| [i as f32, 0.0, 0.0]).collect();
         let source: Arc<dyn Source> = Arc::new(MemorySource::new(1, positions, times.to_vec(), Vec::new()).unwrap());
-        (PathBuf::from(format!("part{i}")), source)
+        (Path::new(&format!("part{i}")).into(), source)
     });
     ChainSource::new(segments.collect(), overlaps).unwrap()
 }
@@ -238,7 +239,7 @@ proptest! {
             .iter()
             .map(|&(size, n_frames)| Arc::new(Unlocated { size, n_frames, located: Mutex::default() }))
             .collect();
-        let segments = files.iter().map(|file| (PathBuf::from("file"), Arc::clone(file) as Arc<dyn Source>));
+        let segments = files.iter().map(|file| (Path::new("file").into(), Arc::clone(file) as Arc<dyn Source>));
         let chain = ChainSource::new(segments.collect(), Overlaps::Keep).unwrap();
         let ranges = SourceExt::unlocated_bytes(&chain).unwrap();
         let blocks = plan_bytes(0..ranges.last().unwrap().end, n_parts);

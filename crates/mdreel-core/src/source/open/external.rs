@@ -17,7 +17,7 @@ impl Opened {
     pub fn file_path(&self) -> Option<PathBuf> {
         match self {
             Opened::Deferred(_, file) => match &file.location {
-                Location::Path(path) => Some(path.clone()),
+                Location::Path(path) => Some(path.to_path_buf()),
                 Location::External(..) | Location::Remote(_) => None,
             },
             Opened::Xtc(_) | Opened::Trr(_) | Opened::Dcd(_) | Opened::Ncdf(_) => {

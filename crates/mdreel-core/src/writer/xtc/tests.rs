@@ -54,7 +54,7 @@ fn write(path: &Path, encoder: XtcEncoder, frames: &[Vec<[f32; 3]>]) -> Result<(
 
 fn read_back(path: &Path) -> FrameArray {
     let options = Options::from_names(None, "auto", "none", "keep").unwrap();
-    let opened = open(vec![Location::Path(path.to_owned())], options, &Arc::default()).unwrap();
+    let opened = open(vec![Location::Path(path.into())], options, &Arc::default()).unwrap();
     let source = opened.source();
     source.check_end().unwrap();
     let frames = FrameSet::all(source.n_frames().unwrap());
