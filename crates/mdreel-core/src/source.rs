@@ -17,6 +17,7 @@ pub mod frame_index;
 pub mod growth;
 mod interleaved;
 pub mod kept_chain;
+pub(crate) mod lazy_list;
 pub(crate) mod located;
 pub mod lookout;
 pub mod memory;

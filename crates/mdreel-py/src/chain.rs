@@ -42,7 +42,7 @@ pub(crate) fn chain_sources<'py>(
             facts
         }
     };
-    let segments = sources.iter().flat_map(|source| source.opened().parts().iter().cloned());
+    let segments = sources.iter().flat_map(|source| source.opened().parts().cloned());
     let parts = paths.iter().map(|path| path.as_path().into()).zip(segments).collect();
     let opened = chain(parts, options.overlaps).map_err(|error| to_python(py, error))?;
     Ok(Source::described(opened, Origin::Recipe(recipe), facts.into_any()).for_workers_by(workers))

@@ -225,7 +225,7 @@ impl Source {
     /// Number of files that form the trajectory, one after another; 1 for arrays.
     #[getter]
     fn n_segments(&self) -> usize {
-        self.opened.parts().len()
+        self.opened.n_parts()
     }
 
     /// Return whether the trajectory consists of exactly the files of these sources, one after another.
@@ -233,7 +233,7 @@ impl Source {
         let mut segments = sources.iter().flat_map(|source| source.opened.parts());
         let is_same =
             |own: &Opened, other: &Opened| std::ptr::addr_eq(Arc::as_ptr(&own.source()), Arc::as_ptr(&other.source()));
-        self.opened.parts().iter().all(|own| segments.next().is_some_and(|other| is_same(own, other)))
+        self.opened.parts().all(|own| segments.next().is_some_and(|other| is_same(own, other)))
             && segments.next().is_none()
     }
 
@@ -267,7 +267,7 @@ impl Source {
     /// Format and path of each file. The path is None unless the core reads the file from a file system.
     #[getter]
     fn files(&self) -> Vec<(String, Option<std::path::PathBuf>)> {
-        self.opened.parts().iter().map(|part| (part.format().to_owned(), part.file_path())).collect()
+        self.opened.parts().map(|part| (part.format().to_owned(), part.file_path())).collect()
     }
 
     /// Return the same trajectory, with an object that reads the bytes of its files. The method `read(file, ranges)` of `reads`
@@ -320,7 +320,7 @@ impl Source {
     /// Keep the frame index of each file for later runs, if the frames have been located and the format needs an index.
     fn keep_index(&self, py: Python<'_>) {
         let opened = &self.opened;
-        py.detach(|| opened.parts().iter().for_each(|part| part.source().keep_index()));
+        py.detach(|| opened.parts().for_each(|part| part.source().keep_index()));
     }
 
     /// Return the time of each frame, shape (n_frames,), float64, ps. If necessary, this locates the frames first.
@@ -340,7 +340,7 @@ impl Source {
         if let Some(known) = self.facts.as_ref().map(|facts| known_facts(facts.bind(py))).transpose()?.flatten() {
             return Ok(known);
         }
-        self.opened.parts().iter().map(|part| facts(py, part)).collect()
+        self.opened.parts().map(|part| facts(py, part)).collect()
     }
 
     /// Quantities that the frames can have, among positions, velocities and forces.

@@ -1,5 +1,6 @@
 //! Chains: several trajectories of the same atoms, read as one.
 
+mod common;
 mod cut;
 mod piece;
 mod reader;
@@ -12,8 +13,12 @@ use crate::error::{Error, Result};
 use crate::frame::Quantities;
 use crate::source::capabilities::{ByteBlocks, Capabilities, EndCheck, FrameCopies, Segments, SharedPlaces};
 use crate::source::damage::{Damage, OnError};
+use crate::source::lazy_list::LazyList;
 use crate::source::places::Places;
 use crate::source::{AtomSelection, LocatedFrames, Reader, Source, SourceExt, StoredFrames};
+use common::Common;
+
+pub(crate) use common::SegmentFacts;
 
 /// Handling of segments that overlap in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -29,92 +34,61 @@ pub enum Overlaps {
 /// Several sources that are read one after another. Frames are numbered consecutively, and each frame keeps the time
 /// from its segment. For blocks of bytes, the segments form one virtual file, in order.
 pub struct ChainSource {
-    segments: Vec<Segment>,
+    segments: Arc<LazyList<Segment>>,
+    common: Common,
     overlaps: Overlaps,
     /// The index of the first frame of each segment, followed by the number of all frames.
     first_frames: OnceLock<Vec<u64>>,
     /// Set once [`Self::look`] has run.
     looked: OnceLock<()>,
-    common: OnceLock<Common>,
 }
 
-/// Properties of all segments together, which reading does not change.
-struct Common {
-    is_remote: bool,
-    precision: Option<f32>,
-    preferred_step: u64,
-    quantities: Quantities,
-}
-
-struct Segment {
-    source: Arc<dyn Source>,
-    path: Arc<Path>,
-    /// The bytes of the segment in the virtual file.
-    bytes: Range<u64>,
+/// A source and the path by which error messages name it.
+#[derive(Clone)]
+pub(crate) struct Segment {
+    pub source: Arc<dyn Source>,
+    pub path: Arc<Path>,
 }
 
 impl ChainSource {
-    /// Chains sources that have the same number of atoms. Error messages name the sources by their paths.
-    pub(crate) fn new(segments: Vec<(Arc<Path>, Arc<dyn Source>)>, overlaps: Overlaps) -> Result<Self> {
-        let Some((first_path, first)) = segments.first() else {
-            return Err(Error::mismatch("a chain needs at least one trajectory"));
-        };
-        let n_atoms = first.n_atoms();
-        if let Some((path, other)) = segments.iter().find(|(_, source)| source.n_atoms() != n_atoms) {
-            return Err(Error::mismatch(format!(
-                "{} has {n_atoms} atoms, {} has {}: a chain needs the same atoms in every trajectory",
-                first_path.display(),
-                path.display(),
-                other.n_atoms()
-            )));
-        }
-        let mut end = 0;
-        let segments = segments
-            .into_iter()
-            .map(|(path, source)| {
-                let start = end;
-                end += source.n_bytes();
-                Segment { source, path, bytes: start..end }
-            })
-            .collect();
-        Ok(ChainSource::of(segments, overlaps))
+    /// Chains sources with these properties. They must have the same number of atoms.
+    pub(crate) fn new(
+        segments: LazyList<Segment>,
+        facts: impl IntoIterator<Item = SegmentFacts>,
+        overlaps: Overlaps,
+    ) -> Result<Self> {
+        let common = Common::of(facts, |i| &segments.get(i).path)?;
+        Ok(ChainSource::of(segments, common, overlaps))
     }
 
-    fn of(segments: Vec<Segment>, overlaps: Overlaps) -> Self {
-        let (first_frames, looked, common) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        ChainSource { segments, overlaps, first_frames, looked, common }
+    fn of(segments: LazyList<Segment>, common: Common, overlaps: Overlaps) -> Self {
+        let (first_frames, looked) = (OnceLock::new(), OnceLock::new());
+        ChainSource { segments: Arc::new(segments), common, overlaps, first_frames, looked }
     }
 
     /// Returns the same chain with other sources of the same files: `source(i)` returns the source of the i-th file.
-    pub(crate) fn map(&self, mut source: impl FnMut(usize) -> Arc<dyn Source>) -> Self {
-        let mapped = |(i, segment): (usize, &Segment)| Segment {
-            source: source(i),
-            path: Arc::clone(&segment.path),
-            bytes: segment.bytes.clone(),
-        };
-        ChainSource::of(self.segments.iter().enumerate().map(mapped).collect(), self.overlaps)
+    pub(crate) fn map(&self, source: impl Fn(usize) -> Arc<dyn Source> + Send + Sync + 'static) -> Self {
+        let same = Arc::clone(&self.segments);
+        let create = move |i| Segment { source: source(i), path: Arc::clone(&same.get(i).path) };
+        // Other sources may find other frames.
+        let common = Common { is_whole: false, ..self.common.clone() };
+        ChainSource::of(LazyList::new(self.segments.len(), create), common, self.overlaps)
     }
 
-    fn common(&self) -> &Common {
-        self.common.get_or_init(|| {
-            let each = || self.segments.iter().map(|segment| segment.source.capabilities());
-            let step = self.segments[0].source.preferred_step();
-            Common {
-                is_remote: each().any(|one| one.n_fetched.is_some()),
-                precision: each().filter_map(|one| one.precision).reduce(f32::max),
-                preferred_step: if each().all(|one| one.preferred_step == step) { step } else { 1 },
-                quantities: each().map(|one| one.quantities).fold(Quantities::NONE, Quantities::either),
-            }
-        })
+    /// Returns the bytes of a segment in the virtual file.
+    fn bytes(&self, segment: usize) -> Range<u64> {
+        let ends = &self.common.ends;
+        segment.checked_sub(1).map_or(0, |before| ends[before])..ends[segment]
     }
 
     /// Lets every segment check whether its frames are already located. Several threads do this, because each segment
     /// may have to load an index.
     fn look(&self) {
         self.looked.get_or_init(|| {
-            let look_at = |segments: &[Segment]| segments.iter().for_each(|one| drop(one.source.unlocated_bytes()));
+            let sources: Vec<_> = self.segments.iter().map(|segment| &*segment.source).collect();
+            let look_at = |sources: &[&dyn Source]| sources.iter().for_each(|one| drop(one.unlocated_bytes()));
             let n_threads = std::thread::available_parallelism().map_or(1, usize::from);
-            let mut shares = self.segments.chunks(self.segments.len().div_ceil(n_threads));
+            let mut shares = sources.chunks(sources.len().div_ceil(n_threads));
             let own = shares.next().unwrap_or_default();
             std::thread::scope(|scope| {
                 for share in shares {
@@ -159,7 +133,7 @@ impl ChainSource {
     }
 
     fn ascending_times(&self, segment: usize) -> Result<Vec<f64>> {
-        let Segment { source, path, .. } = &self.segments[segment];
+        let Segment { source, path } = self.segments.get(segment);
         let times = source.times()?;
         match times.windows(2).position(|pair| pair[0] > pair[1]) {
             None => Ok(times),
@@ -175,7 +149,7 @@ impl ChainSource {
 
 impl Source for ChainSource {
     fn n_atoms(&self) -> usize {
-        self.segments[0].source.n_atoms()
+        self.common.n_atoms
     }
 
     fn n_frames(&self) -> Result<u64> {
@@ -192,11 +166,11 @@ impl Source for ChainSource {
     }
 
     fn n_bytes(&self) -> u64 {
-        self.segments.iter().map(|segment| segment.source.n_bytes()).sum()
+        self.common.ends[self.segments.len() - 1]
     }
 
     fn capabilities(&self) -> Capabilities<'_> {
-        let common = self.common();
+        let common = &self.common;
         let n_fetched = || self.segments.iter().filter_map(|segment| segment.source.n_fetched()).sum::<u64>();
         Capabilities {
             segments: Some(self),
@@ -225,6 +199,9 @@ impl Source for ChainSource {
 
 impl EndCheck for ChainSource {
     fn check_end(&self) -> Result<()> {
+        if self.common.is_whole {
+            return Ok(());
+        }
         self.segments.iter().try_for_each(|segment| segment.source.check_end())
     }
 }
@@ -247,13 +224,13 @@ impl Segments for ChainSource {
 
 impl ByteBlocks for ChainSource {
     fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
-        if self.overlaps == Overlaps::Drop {
+        if self.overlaps == Overlaps::Drop || self.common.is_whole {
             return None;
         }
         self.look();
         let mut all = Vec::new();
-        for segment in &self.segments {
-            let base = segment.bytes.start;
+        for (i, segment) in self.segments.iter().enumerate() {
+            let base = self.bytes(i).start;
             all.extend(segment.source.unlocated_bytes()?.iter().map(|range| base + range.start..base + range.end));
         }
         Some(all)
@@ -265,14 +242,14 @@ impl ByteBlocks for ChainSource {
             let Some(first) = part.first else { continue };
             let mut rest = part.frames.as_slice();
             let mut first = Some(first);
-            for (segment, parts) in self.segments.iter().zip(&mut of_segments) {
-                let base = segment.bytes.start;
-                let n = rest.partition_point(|frame| frame.offset < segment.bytes.end);
+            for (i, parts) in of_segments.iter_mut().enumerate() {
+                let Range { start: base, end: segment_end } = self.bytes(i);
+                let n = rest.partition_point(|frame| frame.offset < segment_end);
                 let (own, others) = rest.split_at(n);
                 rest = others;
                 if let Some(start) = own.first() {
                     // A block that continues in the next segment has read this one to its end.
-                    let end = if others.is_empty() { part.end } else { segment.bytes.end };
+                    let end = if others.is_empty() { part.end } else { segment_end };
                     let mut frames = own.to_vec();
                     frames.iter_mut().for_each(|frame| frame.offset -= base);
                     let first = first.take().unwrap_or(start.offset);
@@ -295,13 +272,19 @@ impl SharedPlaces for ChainSource {
     }
 
     fn take_places(&self, places: &mut dyn Iterator<Item = Places>) -> Result<()> {
-        self.segments.iter().try_for_each(|segment| segment.source.take_places(places))
+        let mut rest = places.peekable();
+        let mut segments = self.segments.iter();
+        while rest.peek().is_some() {
+            let Some(segment) = segments.next() else { break };
+            segment.source.take_places(&mut rest)?;
+        }
+        Ok(())
     }
 }
 
 impl FrameCopies for ChainSource {
     fn stored_format(&self) -> Option<&'static str> {
-        let format = self.segments[0].source.stored_format();
+        let format = self.segments.get(0).source.stored_format();
         format.filter(|_| self.segments.iter().all(|segment| segment.source.stored_format() == format))
     }
 

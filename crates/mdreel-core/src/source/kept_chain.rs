@@ -21,7 +21,7 @@ use super::chain::Overlaps;
 use super::deferred::{Content, Deferred, OpenLater, Outline, WholeFile};
 use super::frame_index::kept::{checksum, place_of_several, write};
 use super::frame_index::{FrameIndex, Keep};
-use super::open::{KnownFile, Location, Opened, Options, chain};
+use super::open::{KnownFile, Location, Opened, Options, Part, Parts, chain_later};
 use super::{Source, SourceExt};
 use crate::error::{Error, Result};
 
@@ -137,7 +137,9 @@ impl KeptChain {
     /// Returns whether the chain can be described.
     pub fn keep(opened: &Opened, paths: &str, options: Options, notes: &str) -> Result<bool> {
         let Some(place) = place_of(paths, options) else { return Ok(false) };
-        let Some(chain) = KeptChain::of(opened, paths)? else { return Ok(false) };
+        let Some(chain) = KeptChain::of(opened, paths)?.filter(|chain| chain.stamps.are_settled()) else {
+            return Ok(false);
+        };
         let content = postcard::to_allocvec(&chain)
             .map_err(|error| Error::worker(format!("a chain cannot be turned into bytes: {error}")))?;
         let sums = [&content, notes.as_bytes()].map(|bytes| checksum(bytes, 0));
@@ -150,20 +152,20 @@ impl KeptChain {
     }
 
     fn of(opened: &Opened, paths: &str) -> Result<Option<Self>> {
-        let Opened::Chain(chain, parts) = opened else { return Ok(None) };
+        let Opened::Chain(chain, _) = opened else { return Ok(None) };
         let each: Vec<_> = paths.split(SEPARATOR).map(Path::new).collect();
         let outline = |part: &Opened| match part {
             Opened::Deferred(_, file) => Ok(Some(file.outline().clone())),
             Opened::Chain(..) | Opened::Memory(_) | Opened::Other(..) => Ok(None),
             _ => Outline::of(&*part.source(), part.format()),
         };
-        let Some(outlines) = parts.iter().map(outline).collect::<Result<Option<Vec<_>>>>()? else { return Ok(None) };
+        let Some(outlines) = opened.parts().map(outline).collect::<Result<Option<Vec<_>>>>()? else { return Ok(None) };
         let Some(stamps) = StampQuery::start(each_of(paths)).stamps() else { return Ok(None) };
-        if !stamps.are_settled() || !stamps.agree(outlines.iter().map(|outline| &outline.stamp)) {
+        if !stamps.agree(outlines.iter().map(|outline| &outline.stamp)) {
             return Ok(None);
         }
         let (mut index, mut n_located) = (FrameIndex::default(), Vec::new());
-        for (part, outline) in parts.iter().zip(&outlines) {
+        for (part, outline) in opened.parts().zip(&outlines) {
             let n_before = index.len();
             if outline.content.needs_index() {
                 let places = part.source().places();
@@ -208,30 +210,57 @@ impl KeptChain {
             && n_located == self.index.len() as u64
     }
 
-    /// Opens the files as one trajectory. Each file is opened when it is first read. `open_files` limits how many of
-    /// them are open at a time.
-    pub fn open(self, options: Options, open_files: &Arc<OpenFiles>) -> Result<Opened> {
-        let (mut first, mut start) = (0, 0_u64);
-        let mut parts = Vec::with_capacity(self.stamps.len());
-        let columns = self.contents.into_iter().zip(self.n_located);
-        for (i, (path, (content, n_located))) in self.paths.split(SEPARATOR).zip(columns).enumerate() {
-            let path: Arc<Path> = Path::new(path).into();
-            let outline = Outline { stamp: self.stamps.get(i), content };
-            let index = outline.content.needs_index().then(|| Arc::clone(&self.index));
-            let len = if index.is_some() { outline.stamp.len } else { 0 };
-            let (frames, bytes) = (first..first + n_located as usize, start..start.saturating_add(len));
-            (first, start) = (frames.end, bytes.end);
-            let location = Location::Path(Arc::clone(&path));
-            let file = Arc::new(KnownFile::new(location, outline, options, Arc::clone(open_files)));
-            let deferred = Deferred::known(Arc::clone(&file) as _, WholeFile { index, frames, bytes });
-            parts.push((path, Opened::Deferred(Arc::new(deferred), file)));
-        }
-        let chained = chain(parts, options.overlaps)?;
+    /// Opens the files as one trajectory. Each file is opened when it is first read, and its source is created when it
+    /// is needed. `open_files` limits how many files are open at a time.
+    pub fn open(mut self, options: Options, open_files: &Arc<OpenFiles>) -> Result<Opened> {
+        let first_frames = std::mem::take(&mut self.first_frames);
+        let facts: Vec<_> = self.contents.iter().map(|content| content.as_segment(true)).collect();
+        let (begins, open_files) = (self.begins(), Arc::clone(open_files));
+        let create = move |i: usize| self.part(i, [begins[i], begins[i + 1]], options, &open_files);
+        let chained = chain_later(Parts::new(facts.len(), create), facts, options.overlaps)?;
         if let Opened::Chain(chain, _) = &chained {
-            chain.take_first_frames(self.first_frames)?;
+            chain.take_first_frames(first_frames)?;
         }
         Ok(chained)
     }
+
+    /// Returns where each file begins in the columns, and where the next file would begin.
+    fn begins(&self) -> Vec<Begin> {
+        let mut at = Begin::default();
+        let mut begins = vec![at];
+        let columns = self.contents.iter().zip(&self.n_located).enumerate();
+        for (path, (i, (content, &n_located))) in self.paths.split(SEPARATOR).zip(columns) {
+            let n_bytes = if content.needs_index() { self.stamps.n_bytes(i) } else { 0 };
+            at.path += path.len() + SEPARATOR.len_utf8();
+            at.frame += n_located as usize;
+            at.byte = at.byte.saturating_add(n_bytes);
+            begins.push(at);
+        }
+        begins
+    }
+
+    /// Creates the source of a file.
+    fn part(&self, i: usize, [begin, next]: [Begin; 2], options: Options, open_files: &Arc<OpenFiles>) -> Part {
+        let path: Arc<Path> = Path::new(&self.paths[begin.path..next.path - SEPARATOR.len_utf8()]).into();
+        let outline = Outline { stamp: self.stamps.get(i), content: self.contents[i].clone() };
+        let index = outline.content.needs_index().then(|| Arc::clone(&self.index));
+        let whole = WholeFile { index, frames: begin.frame..next.frame, bytes: begin.byte..next.byte };
+        let file = KnownFile::new(Location::Path(Arc::clone(&path)), outline, options, Arc::clone(open_files));
+        let file = Arc::new(file);
+        let deferred = Deferred::known(Arc::clone(&file) as _, whole);
+        Part { path, opened: Opened::Deferred(Arc::new(deferred), file) }
+    }
+}
+
+/// The beginning of a file in the columns of a description.
+#[derive(Clone, Copy, Default)]
+struct Begin {
+    /// The byte of `paths`.
+    path: usize,
+    /// The frame of the index.
+    frame: usize,
+    /// The byte of the files in the index, as if they were one file.
+    byte: u64,
 }
 
 impl Kept {
@@ -281,3 +310,6 @@ fn place_of(paths: &str, options: Options) -> Option<PathBuf> {
         keep => place_of_several(first, keep, key.as_bytes()),
     }
 }
+
+#[cfg(test)]
+mod tests;

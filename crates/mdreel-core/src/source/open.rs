@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::source::bytes::{Access, ExternalReads, FileBytes, OpenFiles, RemoteFile};
-use crate::source::chain::{ChainSource, Overlaps};
+use crate::source::chain::{ChainSource, Overlaps, Segment, SegmentFacts};
 use crate::source::damage::OnError;
 use crate::source::dcd::Dcd;
 use crate::source::deferred::{Deferred, OpenLater, Outline, check_content};
 use crate::source::format::Format;
 use crate::source::frame_index::Keep;
+use crate::source::lazy_list::LazyList;
 use crate::source::memory::MemorySource;
 use crate::source::netcdf3::NetCdf3;
 use crate::source::tolerant::Tolerant;
@@ -82,7 +83,7 @@ pub enum Opened {
     /// A file that another process has opened. This process opens it at the first read.
     Deferred(Arc<Deferred>, Arc<KnownFile>),
     /// A chain of several trajectories.
-    Chain(Arc<ChainSource>, Vec<Opened>),
+    Chain(Arc<ChainSource>, Arc<Parts>),
 }
 
 impl Opened {
@@ -120,17 +121,28 @@ impl Opened {
             Opened::Xtc(xtc) => Arc::new(xtc.past_damage()),
             Opened::Trr(trr) => Arc::new(trr.past_damage()),
             Opened::Deferred(deferred, _) => Arc::new(deferred.past_damage()),
-            Opened::Chain(chain, parts) => Arc::new(chain.map(|i| parts[i].past_damage())),
+            Opened::Chain(chain, parts) => {
+                let parts = Arc::clone(parts);
+                Arc::new(chain.map(move |i| parts.get(i).opened.past_damage()))
+            }
             Opened::Dcd(_) | Opened::Ncdf(_) | Opened::Memory(_) | Opened::Other(..) => self.source(),
         }
     }
 
-    /// Returns the parts of the trajectory: the segments of a chain, or otherwise the trajectory itself.
-    pub fn parts(&self) -> &[Opened] {
+    /// Returns the number of parts of the trajectory: the segments of a chain, or otherwise the trajectory itself.
+    pub fn n_parts(&self) -> usize {
         match self {
-            Opened::Chain(_, parts) => parts,
-            _ => std::slice::from_ref(self),
+            Opened::Chain(_, parts) => parts.len(),
+            _ => 1,
         }
+    }
+
+    /// Returns the parts of the trajectory.
+    pub fn parts(&self) -> impl ExactSizeIterator<Item = &Opened> {
+        (0..self.n_parts()).map(move |i| match self {
+            Opened::Chain(_, parts) => &parts.get(i).opened,
+            _ => self,
+        })
     }
 
     /// Returns the name of the format.
@@ -165,11 +177,37 @@ pub fn is_hdf5(path: &Path) -> Result<bool> {
     Ok(false)
 }
 
+/// A part of a chain.
+#[derive(Clone)]
+pub struct Part {
+    pub(crate) path: Arc<Path>,
+    pub(crate) opened: Opened,
+}
+
+/// The parts of a chain, in order.
+pub type Parts = LazyList<Part>;
+
 /// Joins trajectories of the same atoms into one. Error messages name the segments by their paths.
 pub fn chain(parts: Vec<(Arc<Path>, Opened)>, overlaps: Overlaps) -> Result<Opened> {
-    let split = |(path, part): (Arc<Path>, Opened)| ((path, part.source()), part);
-    let (segments, parts): (Vec<_>, Vec<_>) = parts.into_iter().map(split).unzip();
-    Ok(Opened::Chain(Arc::new(ChainSource::new(segments, overlaps)?), parts))
+    let parts: Vec<_> = parts.into_iter().map(|(path, opened)| Part { path, opened }).collect();
+    let facts: Vec<_> = parts.iter().map(|part| SegmentFacts::of(&*part.opened.source())).collect();
+    chain_later(parts.into(), facts, overlaps)
+}
+
+/// Joins trajectories with these properties into one. Each one is created when it is needed.
+pub(crate) fn chain_later(
+    parts: Parts,
+    facts: impl IntoIterator<Item = SegmentFacts>,
+    overlaps: Overlaps,
+) -> Result<Opened> {
+    let parts = Arc::new(parts);
+    let all = Arc::clone(&parts);
+    let create = move |i| {
+        let Part { path, opened } = all.get(i);
+        Segment { source: opened.source(), path: Arc::clone(path) }
+    };
+    let segments = LazyList::new(parts.len(), create);
+    Ok(Opened::Chain(Arc::new(ChainSource::new(segments, facts, overlaps)?), parts))
 }
 
 /// The location of a file.
@@ -232,7 +270,7 @@ impl Announcement {
             Opened::Chain(..) | Opened::Memory(_) | Opened::Other(..) => Ok(None),
             _ => Outline::of(&*part.source(), part.format()),
         };
-        let outlines: Option<Vec<_>> = opened.parts().iter().map(outline).collect::<Result<_>>()?;
+        let outlines: Option<Vec<_>> = opened.parts().map(outline).collect::<Result<_>>()?;
         let first_frames = match opened {
             Opened::Chain(chain, _) => chain.known_first_frames().map(<[u64]>::to_vec),
             _ => None,

@@ -105,6 +105,11 @@ impl Stamps {
         self.files.len()
     }
 
+    /// Returns the size of the `i`-th file in bytes.
+    pub(in crate::source) fn n_bytes(&self, i: usize) -> u64 {
+        self.files[i].len
+    }
+
     /// Returns the stamp of the `i`-th file.
     pub(in crate::source) fn get(&self, i: usize) -> Stamp {
         let Seen { len, facts } = self.files[i];

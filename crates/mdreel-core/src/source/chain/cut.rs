@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use super::ChainSource;
 use super::piece::Piece;
-use super::{ChainSource, Segment};
 use crate::block::{Extent, FrameSet};
 use crate::error::{Error, Result};
 
@@ -29,7 +29,7 @@ impl ChainSource {
         let firsts = self.first_frames()?;
         let n_frames = firsts[firsts.len() - 1];
         if let Some(frame) = frames.last().filter(|&frame| frame >= n_frames) {
-            return Err(Error::FrameIndex { path: self.segments[0].path.to_path_buf(), frame, n_frames });
+            return Err(Error::FrameIndex { path: self.segments.get(0).path.to_path_buf(), frame, n_frames });
         }
         let mut pieces = Vec::new();
         let mut at = 0;
@@ -49,11 +49,11 @@ impl ChainSource {
 
     /// Divides a range of the virtual file into parts that each lie within one segment.
     pub(crate) fn cut_bytes(&self, range: &Range<u64>) -> Vec<Piece> {
-        let overlap = |segment: &Segment| {
-            range.start.max(segment.bytes.start) - segment.bytes.start
-                ..range.end.min(segment.bytes.end).max(segment.bytes.start) - segment.bytes.start
+        let overlap = |segment: Range<u64>| {
+            range.start.max(segment.start) - segment.start
+                ..range.end.min(segment.end).max(segment.start) - segment.start
         };
-        let pieces = self.segments.iter().enumerate().map(|(i, segment)| (i, overlap(segment)));
+        let pieces = (0..self.segments.len()).map(|i| (i, overlap(self.bytes(i))));
         pieces
             .filter(|(_, bytes)| bytes.start < bytes.end)
             .map(|(segment, bytes)| Piece { segment, extent: Extent::Bytes(bytes), first_frame: None })

@@ -1,7 +1,7 @@
 //! Chain reader of one worker.
 
+use super::ChainSource;
 use super::piece::Piece;
-use super::{ChainSource, Segment};
 use crate::block::Extent;
 use crate::error::{Error, Result};
 use crate::frame::{FrameBatch, Quantities};
@@ -49,10 +49,11 @@ impl ChainReader<'_> {
         let Some(Piece { segment, extent: Extent::Bytes(_), .. }) = &self.current else { return Ok(()) };
         let Some((_, reader)) = &mut self.open else { return Ok(()) };
         let mut part = reader.located();
-        let Segment { path, bytes, .. } = &self.chain.segments[*segment];
+        let bytes = self.chain.bytes(*segment);
         let goes_on = !self.pieces.as_slice().is_empty();
         if part.first.is_some() && goes_on && part.end != bytes.end - bytes.start {
             let message = format!("the last frame ends here, but the file goes on to byte {}", bytes.end - bytes.start);
+            let path = &self.chain.segments.get(*segment).path;
             return Err(Error::format(path, None, Some(part.end), message));
         }
         if let Some(first) = part.first {
@@ -88,7 +89,7 @@ impl ChainReader<'_> {
             };
             if self.open.as_ref().is_none_or(|(segment, _)| *segment != piece.segment) {
                 let start_ns = recorder.now();
-                let segment = &self.chain.segments[piece.segment];
+                let segment = self.chain.segments.get(piece.segment);
                 self.open = Some((piece.segment, segment.source.reader(self.atoms, self.wanted)?));
                 recorder.record(SpanKind::Open, start_ns, 0, 0);
             }

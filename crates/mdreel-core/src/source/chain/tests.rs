@@ -22,9 +22,14 @@ fn chain(lengths: &[usize]) -> ChainSource {
         let times = (0..length).map(|i| i as f64).collect();
         number += length;
         let source: Arc<dyn Source> = Arc::new(MemorySource::new(1, positions, times, Vec::new()).unwrap());
-        (Path::new("segment").into(), source)
+        Segment { source, path: Path::new("segment").into() }
     });
-    ChainSource::new(segments.collect(), Overlaps::Keep).unwrap()
+    chained(segments.collect(), Overlaps::Keep).unwrap()
+}
+
+fn chained(segments: Vec<Segment>, overlaps: Overlaps) -> Result<ChainSource> {
+    let facts: Vec<_> = segments.iter().map(|segment| SegmentFacts::of(&*segment.source)).collect();
+    ChainSource::new(segments.into(), facts, overlaps)
 }
 
 fn read(source: &dyn Source, frames: FrameSet) -> Result<Vec<(u64, f32)>> {
@@ -72,9 +77,8 @@ fn chain_refuses_a_frame_behind_the_last_segment() {
 #[test]
 fn chain_refuses_segments_of_other_atoms() {
     let of = |n: usize| Arc::new(MemorySource::new(n, Vec::new(), Vec::new(), Vec::new()).unwrap());
-    let segments: Vec<(Arc<Path>, Arc<dyn Source>)> =
-        vec![(Path::new("a").into(), of(3)), (Path::new("b").into(), of(4))];
-    let error = ChainSource::new(segments, Overlaps::Keep).err().unwrap().to_string();
+    let segments = [("a", 3), ("b", 4)].map(|(path, n)| Segment { source: of(n), path: Path::new(path).into() });
+    let error = chained(segments.into(), Overlaps::Keep).err().unwrap().to_string();
     assert!(error.contains("a has 3 atoms, b has 4"), "{error}");
 }
 
@@ -83,9 +87,9 @@ fn timed(times: &[&[f64]], overlaps: Overlaps) -> ChainSource {
     let segments = times.iter().enumerate().map(|(i, times)| {
         let positions = times.iter().flat_map(|_| [i as f32, 0.0, 0.0]).collect();
         let source: Arc<dyn Source> = Arc::new(MemorySource::new(1, positions, times.to_vec(), Vec::new()).unwrap());
-        (Path::new(&format!("part{i}")).into(), source)
+        Segment { source, path: Path::new(&format!("part{i}")).into() }
     });
-    ChainSource::new(segments.collect(), overlaps).unwrap()
+    chained(segments.collect(), overlaps).unwrap()
 }
 
 #[test]
@@ -239,8 +243,10 @@ proptest! {
             .iter()
             .map(|&(size, n_frames)| Arc::new(Unlocated { size, n_frames, located: Mutex::default() }))
             .collect();
-        let segments = files.iter().map(|file| (Path::new("file").into(), Arc::clone(file) as Arc<dyn Source>));
-        let chain = ChainSource::new(segments.collect(), Overlaps::Keep).unwrap();
+        let segments = files
+            .iter()
+            .map(|file| Segment { source: Arc::clone(file) as _, path: Path::new("file").into() });
+        let chain = chained(segments.collect(), Overlaps::Keep).unwrap();
         let ranges = SourceExt::unlocated_bytes(&chain).unwrap();
         let blocks = plan_bytes(0..ranges.last().unwrap().end, n_parts);
         let atoms = AtomSelection::all(1);

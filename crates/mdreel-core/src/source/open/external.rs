@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{KnownFile, Location, Opened, Options};
+use super::{KnownFile, Location, Opened, Options, Part, Parts};
 use crate::error::{Error, Result};
 use crate::source::bytes::{Access, ExternalReads, OpenFiles};
 use crate::source::chain::Overlaps;
@@ -35,14 +35,15 @@ impl Opened {
     /// read. Frames that are already located stay located.
     pub fn read_by(&self, reads: impl Fn(usize) -> Arc<dyn ExternalReads>) -> Result<Opened> {
         let open_files = Arc::new(OpenFiles::default());
-        let parts: Vec<Opened> = self
-            .parts()
-            .iter()
-            .enumerate()
-            .map(|(i, part)| part.one_read_by(reads(i), &open_files))
-            .collect::<Result<_>>()?;
+        let parts: Vec<Opened> =
+            self.parts().enumerate().map(|(i, part)| part.one_read_by(reads(i), &open_files)).collect::<Result<_>>()?;
         let read = match self {
-            Opened::Chain(chain, _) => Opened::Chain(Arc::new(chain.map(|i| parts[i].source())), parts),
+            Opened::Chain(chain, all) => {
+                let read = all.iter().zip(parts).map(|(part, opened)| Part { opened, path: Arc::clone(&part.path) });
+                let parts = Arc::new(Parts::from(read.collect::<Vec<_>>()));
+                let same = Arc::clone(&parts);
+                Opened::Chain(Arc::new(chain.map(move |i| same.get(i).opened.source())), parts)
+            }
             _ => parts.into_iter().next().ok_or_else(|| Error::mismatch("a trajectory needs at least one file"))?,
         };
         Ok(read)
