@@ -2,7 +2,9 @@
 
 use std::arch::x86_64::*;
 
-use super::specification::{AHEAD, COPIED, NONE, PRIME32, SCRAMBLE, SECRET, STREAMED, STRIPE, STRIPES, take_stripes};
+use super::specification::{
+    COPIED, NONE, PRIME32, SCRAMBLE, SECRET, SOURCE_AHEAD, STREAMED, STRIPE, STRIPES, TARGET_AHEAD, take_stripes,
+};
 
 type Two = [__m256i; 2];
 

@@ -46,8 +46,10 @@ pub(super) const MIX: usize = 11;
 pub(super) const NONE: u8 = 0;
 pub(super) const COPIED: u8 = 1;
 pub(super) const STREAMED: u8 = 2;
-/// The distance, in bytes, at which the target of a copy is loaded into the caches. Stores would wait for each cache line otherwise.
-pub(super) const AHEAD: usize = 4096;
+/// The distances, in bytes, at which the source and the target of a copy are loaded into the first cache. Loads and stores would
+/// wait for each cache line otherwise.
+pub(super) const SOURCE_AHEAD: usize = 2048;
+pub(super) const TARGET_AHEAD: usize = 1024;
 
 /// Defines the function that adds stripes, based on the operations of a kernel.
 macro_rules! take_stripes {
@@ -74,7 +76,8 @@ macro_rules! take_stripes {
             for (number, block) in blocks.iter().enumerate() {
                 for (n, stripe) in block.iter().enumerate() {
                     if COPY == COPIED {
-                        _mm_prefetch::<_MM_HINT_ET0>(to_blocks[number][n].as_ptr().wrapping_add(AHEAD).cast());
+                        _mm_prefetch::<_MM_HINT_T0>(stripe.as_ptr().wrapping_add(SOURCE_AHEAD).cast());
+                        _mm_prefetch::<_MM_HINT_ET0>(to_blocks[number][n].as_ptr().wrapping_add(TARGET_AHEAD).cast());
                     }
                     let data = load_bytes(stripe);
                     lanes = accumulate(lanes, data, 8 * n);
