@@ -1,7 +1,7 @@
 //! Chains: several trajectories of the same atoms, read as one.
 
-mod common;
 mod cut;
+mod facts;
 mod piece;
 mod reader;
 
@@ -16,9 +16,9 @@ use crate::source::damage::{Damage, OnError};
 use crate::source::lazy_list::LazyList;
 use crate::source::places::Places;
 use crate::source::{AtomSelection, LocatedFrames, Reader, Source, SourceExt, StoredFrames};
-use common::Common;
+use facts::ChainFacts;
 
-pub(crate) use common::SegmentFacts;
+pub(crate) use facts::SegmentFacts;
 
 /// Handling of segments that overlap in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,7 +35,7 @@ pub enum Overlaps {
 /// from its segment. For blocks of bytes, the segments form one virtual file, in order.
 pub struct ChainSource {
     segments: Arc<LazyList<Segment>>,
-    common: Common,
+    facts: ChainFacts,
     overlaps: Overlaps,
     /// The index of the first frame of each segment, followed by the number of all frames.
     first_frames: OnceLock<Vec<u64>>,
@@ -57,13 +57,13 @@ impl ChainSource {
         facts: impl IntoIterator<Item = SegmentFacts>,
         overlaps: Overlaps,
     ) -> Result<Self> {
-        let common = Common::of(facts, |i| &segments.get(i).path)?;
-        Ok(ChainSource::of(segments, common, overlaps))
+        let facts = ChainFacts::of(facts, |i| &segments.get(i).path)?;
+        Ok(ChainSource::of(segments, facts, overlaps))
     }
 
-    fn of(segments: LazyList<Segment>, common: Common, overlaps: Overlaps) -> Self {
+    fn of(segments: LazyList<Segment>, facts: ChainFacts, overlaps: Overlaps) -> Self {
         let (first_frames, looked) = (OnceLock::new(), OnceLock::new());
-        ChainSource { segments: Arc::new(segments), common, overlaps, first_frames, looked }
+        ChainSource { segments: Arc::new(segments), facts, overlaps, first_frames, looked }
     }
 
     /// Returns the same chain with other sources of the same files: `source(i)` returns the source of the i-th file.
@@ -71,13 +71,13 @@ impl ChainSource {
         let same = Arc::clone(&self.segments);
         let create = move |i| Segment { source: source(i), path: Arc::clone(&same.get(i).path) };
         // Other sources may find other frames.
-        let common = Common { is_whole: false, ..self.common.clone() };
-        ChainSource::of(LazyList::new(self.segments.len(), create), common, self.overlaps)
+        let facts = ChainFacts { is_whole: false, ..self.facts.clone() };
+        ChainSource::of(LazyList::new(self.segments.len(), create), facts, self.overlaps)
     }
 
     /// Returns the bytes of a segment in the virtual file.
     fn bytes(&self, segment: usize) -> Range<u64> {
-        let ends = &self.common.ends;
+        let ends = &self.facts.ends;
         segment.checked_sub(1).map_or(0, |before| ends[before])..ends[segment]
     }
 
@@ -149,7 +149,7 @@ impl ChainSource {
 
 impl Source for ChainSource {
     fn n_atoms(&self) -> usize {
-        self.common.n_atoms
+        self.facts.n_atoms
     }
 
     fn n_frames(&self) -> Result<u64> {
@@ -166,11 +166,11 @@ impl Source for ChainSource {
     }
 
     fn n_bytes(&self) -> u64 {
-        self.common.ends[self.segments.len() - 1]
+        self.facts.ends[self.segments.len() - 1]
     }
 
     fn capabilities(&self) -> Capabilities<'_> {
-        let common = &self.common;
+        let facts = &self.facts;
         let n_fetched = || self.segments.iter().filter_map(|segment| segment.source.n_fetched()).sum::<u64>();
         Capabilities {
             segments: Some(self),
@@ -184,10 +184,10 @@ impl Source for ChainSource {
             end_check: Some(self),
             on_error: OnError::Raise,
             file: None,
-            n_fetched: common.is_remote.then(n_fetched),
-            precision: common.precision,
-            preferred_step: common.preferred_step,
-            quantities: common.quantities,
+            n_fetched: facts.is_remote.then(n_fetched),
+            precision: facts.precision,
+            preferred_step: facts.preferred_step,
+            quantities: facts.quantities,
         }
     }
 
@@ -199,7 +199,7 @@ impl Source for ChainSource {
 
 impl EndCheck for ChainSource {
     fn check_end(&self) -> Result<()> {
-        if self.common.is_whole {
+        if self.facts.is_whole {
             return Ok(());
         }
         self.segments.iter().try_for_each(|segment| segment.source.check_end())
@@ -224,7 +224,7 @@ impl Segments for ChainSource {
 
 impl ByteBlocks for ChainSource {
     fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
-        if self.overlaps == Overlaps::Drop || self.common.is_whole {
+        if self.overlaps == Overlaps::Drop || self.facts.is_whole {
             return None;
         }
         self.look();

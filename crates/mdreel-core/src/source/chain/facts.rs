@@ -37,7 +37,7 @@ impl SegmentFacts {
 
 /// Properties of all segments together.
 #[derive(Debug, Clone)]
-pub(super) struct Common {
+pub(super) struct ChainFacts {
     pub n_atoms: usize,
     /// The end of each segment in the virtual file.
     pub ends: Vec<u64>,
@@ -49,7 +49,7 @@ pub(super) struct Common {
     pub is_whole: bool,
 }
 
-impl Common {
+impl ChainFacts {
     /// Combines the properties of the segments. Returns an error if their numbers of atoms differ. Its message names
     /// the segments by their paths.
     pub(super) fn of<'a>(
@@ -62,7 +62,7 @@ impl Common {
         };
         let SegmentFacts { n_atoms, n_bytes, is_remote, precision, preferred_step, quantities, is_whole } = first;
         let ends = vec![n_bytes];
-        let mut all = Common { n_atoms, ends, is_remote, precision, preferred_step, quantities, is_whole };
+        let mut all = ChainFacts { n_atoms, ends, is_remote, precision, preferred_step, quantities, is_whole };
         for (i, one) in (1..).zip(each) {
             if one.n_atoms != n_atoms {
                 return Err(Error::mismatch(format!(
