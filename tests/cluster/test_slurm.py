@@ -8,6 +8,7 @@ import pytest
 from MDAnalysisTests.datafiles import PSF
 
 from cluster.slurm_service import Slurm, reason_to_skip, running_slurm, wait_for
+from file_sizes import file_sizes
 
 pytestmark = pytest.mark.skipif(bool(reason_to_skip()), reason=reason_to_skip() or "Slurm is there")
 
@@ -34,7 +35,7 @@ class Script:
 
     @property
     def bytes_kept(self) -> int:
-        return sum(path.stat().st_size for path in self.path.parent.glob("rmsd.csv.checkpoint*"))
+        return sum(file_sizes(self.path.parent, "rmsd.csv.checkpoint*"))
 
     def wait_for_more(self, than: int) -> int:
         """Wait until the checkpoint of a running job has grown by some parts; return to how many bytes."""

@@ -13,6 +13,7 @@ import pytest
 
 import mdreel
 from architecture.checkout import ROOT
+from file_sizes import file_sizes
 from growing_file import N_ATOMS, positions
 from mdreel._core import FrameSet
 from mdreel.errors import FormatError, MismatchError, StreamError, StreamTimeoutError, UnsupportedError
@@ -135,7 +136,7 @@ def test_retention_waits_for_the_archive(tmp_path: Path, output: Path) -> None:
     staging = Staging(tmp_path / "staging", n_frames=2, n_bytes=3000, seconds=0.0, segment_bytes=1000)
 
     def n_segments() -> int:
-        return len([file for file in (tmp_path / "staging").iterdir() if file.stat().st_size > 500])
+        return len([size for size in file_sizes(tmp_path / "staging") if size > 500])
 
     with Producer("run", N_ATOMS, n_slots=4, full="drop-oldest", staging=staging) as producer:
         publish(producer, 0)
