@@ -2,8 +2,9 @@
 
 The program writes the same bytes as fresh files, to staged channels, to a plain ring and to a managed directory. It
 does so on the file system of FOLDER and on an XFS. All ways take turns in random order, frame by frame, so that a
-drift of the machine affects them alike. It prints a table in Markdown; times are those of the call, and of the
-processor in the call. The row on threads shows how long threads used the processor to prepare files for the
+drift of the machine affects them alike. Copies to one buffer, and to as many buffers in shared memory as the ring
+has, are the lower bounds. It prints a table in Markdown; times are those of the call, and of the processor in the
+call. The row on threads shows how long threads used the processor to prepare files for the
 channel that retains all frames. With ``--pause SECONDS``, it sleeps before each frame, as between the frames of a
 simulation. Meanwhile, the kernel writes files to the disk.
 """
@@ -26,6 +27,7 @@ import numpy as np
 from mdreel.errors import UnsupportedError
 from mdreel.live.channels.consumer import Consumer
 from mdreel.live.channels.staging import Staging
+from mdreel.live.channels.status import Status
 from mdreel.live.managed.writer import ManagedProducer
 from mdreel.live.producers.producer import Producer
 from mdreel_lab.bench.exchange.places import MEMORY, Places, kind_of
@@ -35,6 +37,7 @@ MODELS = {"JAC": (23_558, 24), "STMV": (1_066_628, 5)}
 
 FILE = "write and rename a fresh file"
 _COPY = "copy in memory"
+_COPIES = "copy to as many buffers as the ring has"
 _RING = "ring"
 _KEPT = "staged, 256 MiB retained"
 _KEPT_FOLLOWED = _KEPT + ", a consumer"
@@ -66,11 +69,15 @@ class Ways(ExitStack):
         self._memory = Path(self.enter_context(tempfile.TemporaryDirectory(dir=MEMORY)))
         (self._folder / "files").mkdir()
         self.size = size = values.nbytes
+        ring = self._channel("ring", None)
+        n_buffers = Status.read(self._memory / "ring").n_slots
+        buffers = np.memmap(self._memory / "buffers", np.uint8, "w+", shape=(n_buffers, size))
         kept, newest = {"n_bytes": _KEPT_BYTES}, {"n_frames": 1, "segment_bytes": size}
         self.by_name: dict[str, Way] = {
             FILE: self._write_file,
             _COPY: lambda number: np.copyto(self._copy, self._bytes),
-            _RING: self._channel("ring", None),
+            _COPIES: lambda number: np.copyto(buffers[number % n_buffers], self._bytes),
+            _RING: ring,
             _KEPT: self._channel("some", kept),
             _KEPT_FOLLOWED: self._channel("some-followed", kept, is_followed=True),
             _NEWEST: self._channel("one", newest),
