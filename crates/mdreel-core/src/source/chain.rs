@@ -1,8 +1,8 @@
 //! Chains: several trajectories of the same atoms, read as one.
 
 mod cut;
-mod facts;
 mod piece;
+mod properties;
 mod reader;
 
 use std::ops::Range;
@@ -16,9 +16,9 @@ use crate::source::damage::{Damage, OnError};
 use crate::source::lazy_list::LazyList;
 use crate::source::places::Places;
 use crate::source::{AtomSelection, LocatedFrames, Reader, Source, SourceExt, StoredFrames};
-use facts::ChainFacts;
+use properties::ChainProperties;
 
-pub(crate) use facts::SegmentFacts;
+pub(crate) use properties::SegmentProperties;
 
 /// Handling of segments that overlap in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -35,7 +35,7 @@ pub enum Overlaps {
 /// from its segment. For blocks of bytes, the segments form one virtual file, in order.
 pub struct ChainSource {
     segments: Arc<LazyList<Segment>>,
-    facts: ChainFacts,
+    properties: ChainProperties,
     overlaps: Overlaps,
     /// The index of the first frame of each segment, followed by the number of all frames.
     first_frames: OnceLock<Vec<u64>>,
@@ -54,16 +54,16 @@ impl ChainSource {
     /// Chains sources with these properties. They must have the same number of atoms.
     pub(crate) fn new(
         segments: LazyList<Segment>,
-        facts: impl IntoIterator<Item = SegmentFacts>,
+        properties: impl IntoIterator<Item = SegmentProperties>,
         overlaps: Overlaps,
     ) -> Result<Self> {
-        let facts = ChainFacts::of(facts, |i| &segments.get(i).path)?;
-        Ok(ChainSource::of(segments, facts, overlaps))
+        let properties = ChainProperties::of(properties, |i| &segments.get(i).path)?;
+        Ok(ChainSource::of(segments, properties, overlaps))
     }
 
-    fn of(segments: LazyList<Segment>, facts: ChainFacts, overlaps: Overlaps) -> Self {
+    fn of(segments: LazyList<Segment>, properties: ChainProperties, overlaps: Overlaps) -> Self {
         let (first_frames, looked) = (OnceLock::new(), OnceLock::new());
-        ChainSource { segments: Arc::new(segments), facts, overlaps, first_frames, looked }
+        ChainSource { segments: Arc::new(segments), properties, overlaps, first_frames, looked }
     }
 
     /// Returns the same chain with other sources of the same files: `source(i)` returns the source of the i-th file.
@@ -71,13 +71,13 @@ impl ChainSource {
         let same = Arc::clone(&self.segments);
         let create = move |i| Segment { source: source(i), path: Arc::clone(&same.get(i).path) };
         // Other sources may find other frames.
-        let facts = ChainFacts { is_whole: false, ..self.facts.clone() };
-        ChainSource::of(LazyList::new(self.segments.len(), create), facts, self.overlaps)
+        let properties = ChainProperties { is_whole: false, ..self.properties.clone() };
+        ChainSource::of(LazyList::new(self.segments.len(), create), properties, self.overlaps)
     }
 
     /// Returns the bytes of a segment in the virtual file.
     fn bytes(&self, segment: usize) -> Range<u64> {
-        let ends = &self.facts.ends;
+        let ends = &self.properties.ends;
         segment.checked_sub(1).map_or(0, |before| ends[before])..ends[segment]
     }
 
@@ -149,7 +149,7 @@ impl ChainSource {
 
 impl Source for ChainSource {
     fn n_atoms(&self) -> usize {
-        self.facts.n_atoms
+        self.properties.n_atoms
     }
 
     fn n_frames(&self) -> Result<u64> {
@@ -166,11 +166,11 @@ impl Source for ChainSource {
     }
 
     fn n_bytes(&self) -> u64 {
-        self.facts.ends[self.segments.len() - 1]
+        self.properties.ends[self.segments.len() - 1]
     }
 
     fn capabilities(&self) -> Capabilities<'_> {
-        let facts = &self.facts;
+        let properties = &self.properties;
         let n_fetched = || self.segments.iter().filter_map(|segment| segment.source.n_fetched()).sum::<u64>();
         Capabilities {
             segments: Some(self),
@@ -184,10 +184,10 @@ impl Source for ChainSource {
             end_check: Some(self),
             on_error: OnError::Raise,
             file: None,
-            n_fetched: facts.is_remote.then(n_fetched),
-            precision: facts.precision,
-            preferred_step: facts.preferred_step,
-            quantities: facts.quantities,
+            n_fetched: properties.is_remote.then(n_fetched),
+            precision: properties.precision,
+            preferred_step: properties.preferred_step,
+            quantities: properties.quantities,
         }
     }
 
@@ -199,7 +199,7 @@ impl Source for ChainSource {
 
 impl EndCheck for ChainSource {
     fn check_end(&self) -> Result<()> {
-        if self.facts.is_whole {
+        if self.properties.is_whole {
             return Ok(());
         }
         self.segments.iter().try_for_each(|segment| segment.source.check_end())
@@ -224,7 +224,7 @@ impl Segments for ChainSource {
 
 impl ByteBlocks for ChainSource {
     fn unlocated_bytes(&self) -> Option<Vec<Range<u64>>> {
-        if self.overlaps == Overlaps::Drop || self.facts.is_whole {
+        if self.overlaps == Overlaps::Drop || self.properties.is_whole {
             return None;
         }
         self.look();

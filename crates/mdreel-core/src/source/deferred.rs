@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bytes::Stamp;
 use super::capabilities::{ByteBlocks, Capabilities, EndCheck, FrameCopies, FrameOffsets, SharedPlaces};
-use super::chain::SegmentFacts;
+use super::chain::SegmentProperties;
 use super::format::Format;
 use super::frame_index::FrameIndex;
 use super::places::Places;
@@ -53,9 +53,9 @@ impl Content {
 
     /// Returns the properties of the file as a segment of a chain. `is_whole` states whether all of its frames are
     /// located, and nothing follows the last one.
-    pub(crate) fn as_segment(&self, is_whole: bool) -> SegmentFacts {
+    pub(crate) fn as_segment(&self, is_whole: bool) -> SegmentProperties {
         let Content { n_atoms, n_bytes, is_remote, precision, preferred_step, quantities, .. } = *self;
-        SegmentFacts { n_atoms, n_bytes, is_remote, precision, preferred_step, quantities, is_whole }
+        SegmentProperties { n_atoms, n_bytes, is_remote, precision, preferred_step, quantities, is_whole }
     }
 }
 

@@ -214,10 +214,10 @@ impl KeptChain {
     /// is needed. `open_files` limits how many files are open at a time.
     pub fn open(mut self, options: Options, open_files: &Arc<OpenFiles>) -> Result<Opened> {
         let first_frames = std::mem::take(&mut self.first_frames);
-        let facts: Vec<_> = self.contents.iter().map(|content| content.as_segment(true)).collect();
+        let properties: Vec<_> = self.contents.iter().map(|content| content.as_segment(true)).collect();
         let (begins, open_files) = (self.begins(), Arc::clone(open_files));
         let create = move |i: usize| self.part(i, [begins[i], begins[i + 1]], options, &open_files);
-        let chained = chain_later(Parts::new(facts.len(), create), facts, options.overlaps)?;
+        let chained = chain_later(Parts::new(properties.len(), create), properties, options.overlaps)?;
         if let Opened::Chain(chain, _) = &chained {
             chain.take_first_frames(first_frames)?;
         }

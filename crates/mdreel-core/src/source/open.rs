@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 use crate::source::bytes::{Access, ExternalReads, FileBytes, OpenFiles, RemoteFile};
-use crate::source::chain::{ChainSource, Overlaps, Segment, SegmentFacts};
+use crate::source::chain::{ChainSource, Overlaps, Segment, SegmentProperties};
 use crate::source::damage::OnError;
 use crate::source::dcd::Dcd;
 use crate::source::deferred::{Deferred, OpenLater, Outline, check_content};
@@ -190,14 +190,14 @@ pub type Parts = LazyList<Part>;
 /// Joins trajectories of the same atoms into one. Error messages name the segments by their paths.
 pub fn chain(parts: Vec<(Arc<Path>, Opened)>, overlaps: Overlaps) -> Result<Opened> {
     let parts: Vec<_> = parts.into_iter().map(|(path, opened)| Part { path, opened }).collect();
-    let facts: Vec<_> = parts.iter().map(|part| SegmentFacts::of(&*part.opened.source())).collect();
-    chain_later(parts.into(), facts, overlaps)
+    let properties: Vec<_> = parts.iter().map(|part| SegmentProperties::of(&*part.opened.source())).collect();
+    chain_later(parts.into(), properties, overlaps)
 }
 
 /// Joins trajectories with these properties into one. Each one is created when it is needed.
 pub(crate) fn chain_later(
     parts: Parts,
-    facts: impl IntoIterator<Item = SegmentFacts>,
+    properties: impl IntoIterator<Item = SegmentProperties>,
     overlaps: Overlaps,
 ) -> Result<Opened> {
     let parts = Arc::new(parts);
@@ -207,7 +207,7 @@ pub(crate) fn chain_later(
         Segment { source: opened.source(), path: Arc::clone(path) }
     };
     let segments = LazyList::new(parts.len(), create);
-    Ok(Opened::Chain(Arc::new(ChainSource::new(segments, facts, overlaps)?), parts))
+    Ok(Opened::Chain(Arc::new(ChainSource::new(segments, properties, overlaps)?), parts))
 }
 
 /// The location of a file.

@@ -28,8 +28,8 @@ fn chain(lengths: &[usize]) -> ChainSource {
 }
 
 fn chained(segments: Vec<Segment>, overlaps: Overlaps) -> Result<ChainSource> {
-    let facts: Vec<_> = segments.iter().map(|segment| SegmentFacts::of(&*segment.source)).collect();
-    ChainSource::new(segments.into(), facts, overlaps)
+    let properties: Vec<_> = segments.iter().map(|segment| SegmentProperties::of(&*segment.source)).collect();
+    ChainSource::new(segments.into(), properties, overlaps)
 }
 
 fn read(source: &dyn Source, frames: FrameSet) -> Result<Vec<(u64, f32)>> {

@@ -9,7 +9,6 @@ use crate::source::damage::OnError;
 use crate::source::open::open;
 use crate::source::read::ArrayReader;
 use crate::writer::dcd::DcdEncoder;
-
 use crate::writer::xtc::XtcEncoder;
 use crate::writer::{Encoder, FileWriter, Outline as WrittenOutline};
 
@@ -75,7 +74,7 @@ fn parts(opened: &Opened) -> (&ChainSource, &Parts) {
     }
 }
 
-fn x_of(source: &dyn Source, frames: FrameSet) -> Vec<f32> {
+fn positions_of(source: &dyn Source, frames: FrameSet) -> Vec<f32> {
     let atoms = AtomSelection::all(N_ATOMS);
     ArrayReader::new(source, &atoms, Quantities::POSITIONS).unwrap().read(&frames).unwrap().positions
 }
@@ -93,10 +92,13 @@ fn source_of_a_described_file_is_created_when_its_frames_are_read() {
     assert_eq!((chain.n_atoms(), described.n_parts(), parts.n_created()), (N_ATOMS, LENGTHS.len(), 0));
     for (n_created, first) in [(1, LENGTHS[0]), (2, n_frames - 1)] {
         let frames = || FrameSet::Range { start: first as u64, step: 1, count: 1 };
-        assert_eq!(x_of(chain, frames()), x_of(&*all.source(), frames()));
+        assert_eq!(positions_of(chain, frames()), positions_of(&*all.source(), frames()));
         assert_eq!(parts.n_created(), n_created);
     }
-    assert_eq!(x_of(chain, FrameSet::all(n_frames as u64)), x_of(&*all.source(), FrameSet::all(n_frames as u64)));
+    assert_eq!(
+        positions_of(chain, FrameSet::all(n_frames as u64)),
+        positions_of(&*all.source(), FrameSet::all(n_frames as u64))
+    );
     assert_eq!(parts.n_created(), LENGTHS.len());
 }
 
@@ -119,7 +121,7 @@ fn described_chain_has_the_same_frames_if_damage_is_skipped() {
     let paths = files(folder.path());
     let of = |opened: &Opened| {
         let source = opened.source_on_error(OnError::Skip).unwrap();
-        x_of(&*source, FrameSet::all(source.n_frames().unwrap()))
+        positions_of(&*source, FrameSet::all(source.n_frames().unwrap()))
     };
     assert_eq!(of(&described(&paths)), of(&open_all(&paths)));
 }
@@ -131,7 +133,7 @@ fn missing_file_is_an_error_when_its_frames_are_read() {
     let described = described(&paths);
     fs::remove_file(folder.path().join("1")).unwrap();
     let (chain, _) = parts(&described);
-    x_of(chain, FrameSet::Range { start: 0, step: 1, count: LENGTHS[0] as u64 });
+    positions_of(chain, FrameSet::Range { start: 0, step: 1, count: LENGTHS[0] as u64 });
     let atoms = AtomSelection::all(N_ATOMS);
     let frames = FrameSet::Range { start: LENGTHS[0] as u64, step: 1, count: 1 };
     let read = ArrayReader::new(chain, &atoms, Quantities::POSITIONS).unwrap().read(&frames);

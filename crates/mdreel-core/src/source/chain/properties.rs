@@ -8,7 +8,7 @@ use crate::source::Source;
 
 /// Properties of a segment that reading does not change.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct SegmentFacts {
+pub(crate) struct SegmentProperties {
     pub n_atoms: usize,
     pub n_bytes: u64,
     pub is_remote: bool,
@@ -19,11 +19,11 @@ pub(crate) struct SegmentFacts {
     pub is_whole: bool,
 }
 
-impl SegmentFacts {
+impl SegmentProperties {
     /// Collects the properties of `source`.
     pub(crate) fn of(source: &dyn Source) -> Self {
         let capabilities = source.capabilities();
-        SegmentFacts {
+        SegmentProperties {
             n_atoms: source.n_atoms(),
             n_bytes: source.n_bytes(),
             is_remote: capabilities.n_fetched.is_some(),
@@ -37,7 +37,7 @@ impl SegmentFacts {
 
 /// Properties of all segments together.
 #[derive(Debug, Clone)]
-pub(super) struct ChainFacts {
+pub(super) struct ChainProperties {
     pub n_atoms: usize,
     /// The end of each segment in the virtual file.
     pub ends: Vec<u64>,
@@ -49,20 +49,20 @@ pub(super) struct ChainFacts {
     pub is_whole: bool,
 }
 
-impl ChainFacts {
+impl ChainProperties {
     /// Combines the properties of the segments. Returns an error if their numbers of atoms differ. Its message names
     /// the segments by their paths.
     pub(super) fn of<'a>(
-        each: impl IntoIterator<Item = SegmentFacts>,
+        each: impl IntoIterator<Item = SegmentProperties>,
         path: impl Fn(usize) -> &'a Path,
     ) -> Result<Self> {
         let mut each = each.into_iter();
         let Some(first) = each.next() else {
             return Err(Error::mismatch("a chain needs at least one trajectory"));
         };
-        let SegmentFacts { n_atoms, n_bytes, is_remote, precision, preferred_step, quantities, is_whole } = first;
+        let SegmentProperties { n_atoms, n_bytes, is_remote, precision, preferred_step, quantities, is_whole } = first;
         let ends = vec![n_bytes];
-        let mut all = ChainFacts { n_atoms, ends, is_remote, precision, preferred_step, quantities, is_whole };
+        let mut all = ChainProperties { n_atoms, ends, is_remote, precision, preferred_step, quantities, is_whole };
         for (i, one) in (1..).zip(each) {
             if one.n_atoms != n_atoms {
                 return Err(Error::mismatch(format!(
